@@ -26,6 +26,7 @@ def _half(*shapes: tuple[int, ...]) -> Arrays:
 _GENERATED = '[[kernel]]\nuse = "generated"\n'
 _UNORDERED = '[[kernel]]\nop = "scatter"\nuse = "unordered"\n'
 _PRODUCER = _GENERATED + "[[tile]]\nproducer = true\n"
+_CLUSTER = _PRODUCER + "cluster = true\n"
 _LIBRARY = '[[kernel]]\nuse = "library"\n'
 
 
@@ -42,9 +43,10 @@ def _both(row: Row) -> list[Row]:
     return [replace(row, name=f"{row.name}.{kind}", title=f"{row.title}, {kind}", policy=policy) for kind, policy in kinds.items()]
 
 
-def _by_roles(row: Row) -> Row:
-    """Blocks of which a warp fetches for the others."""
-    return replace(row, name=f"{row.name}.producer", title=f"{row.title}, a warp fetches", policy=_PRODUCER)
+def _by_roles(row: Row) -> list[Row]:
+    """Blocks of which a warp fetches for the others, and for two blocks."""
+    kinds = {"producer": (_PRODUCER, "a warp fetches"), "cluster": (_CLUSTER, "a warp fetches for two blocks")}
+    return [replace(row, name=f"{row.name}.{kind}", title=f"{row.title}, {what}", policy=policy) for kind, (policy, what) in kinds.items()]
 
 
 def _in_any_order(row: Row) -> Row:
@@ -79,9 +81,9 @@ _OWN = [
     Row("transposed_add", "x.T + y, 4096×4096 f32", "transposed_add", partial(_matrices, _WIDE, _WIDE)),
     Row("cumulative_sum", "cumulative sums of rows, 4096×4096 f32", "cumulative_sum", partial(_matrices, _WIDE)),
     *(large := _linear("linear_bf16", 4096, 4096, 4096)),
-    _by_roles(large[0]),
+    *_by_roles(large[0]),
     *(wide := _linear("linear_bf16_wide", 8192, 1024, 4096)),
-    _by_roles(wide[0]),
+    *_by_roles(wide[0]),
     *_linear("linear_bf16_odd", 333, 1000, 777),
     *_linear("linear_bf16_row", 1, 4096, 11008),
     *_linear("linear_bf16_rows", 16, 4096, 11008),

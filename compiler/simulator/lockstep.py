@@ -40,6 +40,8 @@ class Launch:
     shared_unit: int
     checks: bool
     sample: bool
+    cluster: int = 1
+    """How many neighbouring blocks have each other's shared memory."""
     counters: Counters = field(default_factory=Counters)
     logs: list[AccessLog] = field(default_factory=list)
     """Of the memory that blocks share."""
@@ -64,9 +66,13 @@ class Lockstep:
         self.whole = (blocks, self.threads)
         self.copies: Any = None
         """The asynchronous copies that have not ended, once there are any; and the products of warp groups."""
-        self.products: Any = None
+        self.products: dict[int | None, Any] = {}
         self.windows: list[MemRef] = []
         """Buffers in shared memory, by their addresses there."""
+
+    def peer(self, rows: np.ndarray, rank: Any) -> np.ndarray:
+        """The block of that rank in the cluster of each of these blocks."""
+        return rows // self.launch.cluster * self.launch.cluster + rank
 
     # Threads.
 

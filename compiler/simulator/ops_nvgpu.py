@@ -102,9 +102,19 @@ def _nothing(t: Translator, op: ir.Operation) -> None:
 def _tma_load(t: Translator, op: ir.Operation) -> None:
     (target,), (barriers,), (source,), coordinates, (number,), multicast, predicate = operand_groups(op, t.operands(op))
     if multicast:
-        raise t.fail(op, "copies to several blocks of a cluster are not simulated")
+        return _of_clusters(t, op)
     arguments = f"{target}, {barriers}, {source}, {index_list(coordinates)}, {number}, {_predicate(predicate)}"
     t.line(f"tma_load(R, {arguments}, {t.mask}, {t.site(op)})")
+
+
+@emits(
+    "nvvm.cluster.arrive", "nvvm.cluster.wait", "nvvm.read.ptx.sreg.cluster.ctarank", "nvvm.mapa", "nvvm.mbarrier.arrive", "llvm.inttoptr"
+)
+def _of_clusters(t: Translator, op: ir.Operation) -> None:
+    """Kernels whose blocks are in clusters have mbarriers at which threads arrive, and run as PTX (launch.py)."""
+    t.line(f'R.fail("blocks in clusters are not simulated in lockstep", {t.site(op)})')
+    for result in op.results:
+        t.names[result] = NOTHING
 
 
 @emits("nvgpu.warpgroup.generate.descriptor")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -79,14 +80,17 @@ class Barriers:
         for state in (self.arrived, self.bytes, self.phase):
             state[rows, barrier] = 0
 
-    def arrive(self, number: Any, nbytes: Any, predicate: Any, mask: Any, at: int, count: Any = 1) -> Any:
-        """Counts arrivals, and bytes that are to come; gives the parity of the phase arrived at."""
+    def arrive(self, number: Any, nbytes: Any, predicate: Any, mask: Any, at: int, count: Any = 1, rank: Any = -1) -> Any:
+        """Counts arrivals, and bytes that are to come, at the block's own barrier or at that of the block of a `rank` in its cluster; gives
+        the parity of the phase arrived at."""
         rows, barrier, threads = self.who(number, self.batch.narrow(mask, predicate))
+        own, at_rank = rows, self.batch.full(rank)[rows, threads]
+        rows = np.where(at_rank < 0, own, self.batch.peer(own, at_rank))
         self._settle(rows, barrier)
         if self.batch.launch.checks and not self.expected[rows, barrier].all():
             self.batch.fail("arrives at an mbarrier that was not initialised", at)
         parity = self.batch.full(False).copy()
-        parity[rows, threads] = self.phase[rows, barrier] % 2 == 1
+        parity[own, threads] = self.phase[rows, barrier] % 2 == 1
         np.add.at(self.arrived, (rows, barrier), self.batch.full(count)[rows, threads])
         np.add.at(self.bytes, (rows, barrier), self.batch.full(nbytes)[rows, threads])
         if (self.arrived > self.expected).any():
@@ -178,8 +182,10 @@ def tma_load(
     predicate: Any,
     mask: Any,
     at: int,
+    ranks: Sequence[int] = (),
 ) -> None:
-    """nvgpu.tma.async.load of a box; coordinates come innermost first, what lies outside the tensor is 0."""
+    """nvgpu.tma.async.load of a box; coordinates come innermost first, what lies outside the tensor is 0. To the blocks of these `ranks` of
+    the cluster, at the same place; without any to the thread's own."""
     narrowed = batch.narrow(mask, predicate)
     if narrowed is False:
         return
@@ -194,12 +200,14 @@ def tma_load(
     local = (start - batch.full(target.origin)[rows, threads]) * target.itemsize
     if (wrong := local % max(128, 8 * SPANS[source.swizzle])).any():
         batch.fail("misaligned: the target of a TMA copy", at, rows[np.argmax(wrong != 0)] * batch.threads)
-    addresses = start[:, None] + swizzled(np.arange(size), target.itemsize, source.swizzle)
-    _mark(batch, target, addresses, rows * batch.threads + threads, at)
     batch.counters.global_read_bytes += values.nbytes
-    batch.counters.shared_written_bytes += values.nbytes
     batch.counters.async_copies += len(rows)
-    barriers.transfers.append(_Transfer(rows, barrier, target, addresses, values))
+    begins = batch.full(target.origin)[:, 0]
+    for into in [batch.peer(rows, rank) for rank in ranks] or [rows]:
+        addresses = (start - begins[rows] + begins[into])[:, None] + swizzled(np.arange(size), target.itemsize, source.swizzle)
+        _mark(batch, target, addresses, rows * batch.threads + threads, at)
+        batch.counters.shared_written_bytes += values.nbytes
+        barriers.transfers.append(_Transfer(into, barrier, target, addresses, values))
 
 
 def _inside(

@@ -75,10 +75,12 @@ class _Product:
 
 
 class WarpGroups:
-    """The wgmma instructions of a batch that have not ended."""
+    """The wgmma instructions that have not ended: of all blocks of a batch, or of one."""
 
-    def __init__(self, batch: Batch):
+    def __init__(self, batch: Batch, block: int | None = None):
         self.batch = batch
+        self.rows = slice(None) if block is None else slice(block, block + 1)
+        self.numbers = np.arange(batch.blocks)[self.rows]
         self.fenced = False
         self.open: list[_Product] = []
         self.groups: list[list[_Product]] = []
@@ -105,13 +107,13 @@ class WarpGroups:
         )
         assert isinstance(second, _Operand)
         self.open.append(_Product(sums, result, members, first, second, dtypes[2], dtypes[0] is np.float32, at))
-        batch.counters.mma += batch.blocks * len(members) * GROUP // WARP
+        batch.counters.mma += len(self.numbers) * len(members) * GROUP // WARP
         return result
 
     def _members(self, mask: Any, at: int) -> np.ndarray:
         """The warp groups that multiply, whole ones, the same in all blocks; others have other roles, and multiply nothing."""
         batch = self.batch
-        active = batch.full(True if mask is None else mask)
+        active = self._full(True if mask is None else mask)
         here = self._by_group(active)
         if (here != here[:1, :, :1]).any() or active[:, here.shape[1] * GROUP :].any():
             batch.fail("wgmma that not all threads of the block's warp groups reach", at)
@@ -119,6 +121,10 @@ class WarpGroups:
         if any(not np.array_equal(other.groups, members) for group in [*self.groups, self.open] for other in group):
             batch.fail("wgmma of some warp groups while others multiply is not simulated", at)
         return members
+
+    def _full(self, value: Any) -> np.ndarray:
+        """Of all threads of its blocks."""
+        return self.batch.full(value)[self.rows]
 
     def _by_group(self, values: np.ndarray) -> np.ndarray:
         """(…, threads) as (…, groups, 128), without warps that make no whole group."""
@@ -152,18 +158,18 @@ class WarpGroups:
         assert product.source.values is not None
         product.result.values = product.source.values.astype(product.total)
         ours = (product.groups[:, None] * GROUP + np.arange(GROUP)).reshape(-1)
-        product.result.values[..., ours] += parts.reshape(-1, blocks, len(ours)).astype(product.total)
+        product.result.values[:, self.numbers[:, None], ours] += parts.reshape(-1, blocks, len(ours)).astype(product.total)
 
     def _fragments(self, words: list[Any], dtype: Any, members: np.ndarray) -> np.ndarray:
         """64 rows x k in registers: word 2 h + r of a thread is of row 16 warp + 8 r + lane / 4, part lane mod 4 of k's half h."""
-        batch = self.batch
-        flat = np.ascontiguousarray(self._by_group(np.stack([batch.full(word) for word in words]))).view(np.uint32)
-        parts = flat[..., None].view(dtype).reshape(2, 2, batch.blocks, -1, 4, 8, 4, 4 // np.dtype(dtype).itemsize)
-        return parts.transpose(2, 3, 4, 1, 5, 0, 6, 7).reshape(batch.blocks, parts.shape[3], _ROWS, -1)[:, members]
+        flat = np.ascontiguousarray(self._by_group(np.stack([self._full(word) for word in words]))).view(np.uint32)
+        blocks = len(self.numbers)
+        parts = flat[..., None].view(dtype).reshape(2, 2, blocks, -1, 4, 8, 4, 4 // np.dtype(dtype).itemsize)
+        return parts.transpose(2, 3, 4, 1, 5, 0, 6, 7).reshape(blocks, parts.shape[3], _ROWS, -1)[:, members]
 
     def _operand(self, descriptor: Any, extent: int, depth: int, dtype: Any, along_k: bool, members: np.ndarray, at: int) -> _Operand:
         batch, itemsize = self.batch, np.dtype(dtype).itemsize
-        word = self._by_group(np.ascontiguousarray(batch.full(descriptor)).view(np.uint64))[:, members]
+        word = self._by_group(np.ascontiguousarray(self._full(descriptor)).view(np.uint64))[:, members]
         if (word != word[:, :, :1]).any():
             batch.fail("a wgmma descriptor that is not the same for all threads of the warp group", at)
         start, leading, stride = (_field(word[:, :, 0], shift)[..., None, None] for shift in (0, 16, 32))
@@ -183,7 +189,7 @@ class WarpGroups:
         size = int(np.prod(memory.shape)) * memory.itemsize
         if local.min() < 0 or local.max() + itemsize > size:
             batch.fail(f"wgmma out of bounds: bytes {local.min()} to {local.max() + itemsize - 1} of {memory.name}, which has {size}", at)
-        origin = batch.full(memory.origin)[:, :1, None, None] * memory.itemsize
+        origin = self._full(memory.origin)[:, :1, None, None] * memory.itemsize
         addresses = np.broadcast_to(origin + local, (*word.shape[:2], extent, depth)) // itemsize
         return self._observed(memory, dtype, addresses, members, at)
 
@@ -194,7 +200,7 @@ class WarpGroups:
         if log is None:
             return operand
         for block, group in np.ndindex(*addresses.shape[:2]):
-            first = block * batch.threads + members[group] * GROUP
+            first = self.numbers[block] * batch.threads + members[group] * GROUP
             flat = operand.units[block, group].reshape(-1)
             found = log.read(flat, max(1, itemsize // log.unit), batch.clock.of(False, np.full(len(flat), first)).as_warps())
             if found is not None:
@@ -214,16 +220,28 @@ class WarpGroups:
                 changed |= log.pending[operand.units]
             if changed.any():
                 block, group, *_ = np.argwhere(changed)[0]
-                thread = block * self.batch.threads + group * GROUP
+                thread = self.numbers[block] * self.batch.threads + group * GROUP
                 self.batch.fail(f"race: {operand.memory.name} is overwritten while wgmma reads it", at, thread)
         return operand.values
 
 
 def warp_groups(batch: Batch) -> WarpGroups:
     """The batch's own."""
-    if batch.products is None:
-        batch.products = WarpGroups(batch)
-    return batch.products
+    return _of(batch, None)
+
+
+def warp_groups_of(batch: Batch, mask: Any) -> list[tuple[WarpGroups, Any]]:
+    """Those of the active threads, with their masks: of each block its own, where blocks of a cluster go on one before the other."""
+    if batch.launch.cluster == 1:
+        return [(warp_groups(batch), mask)]
+    here = batch.full(True if mask is None else mask)
+    return [(_of(batch, block), here & (batch.row == block)) for block in range(batch.blocks) if here[block].any()]
+
+
+def _of(batch: Batch, block: int | None) -> WarpGroups:
+    if block not in batch.products:
+        batch.products[block] = WarpGroups(batch, block)
+    return batch.products[block]
 
 
 def sums_of(batch: Batch, values: np.ndarray) -> Sums:

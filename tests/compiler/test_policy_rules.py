@@ -74,6 +74,7 @@ sizes = [96, 0]
 [[tile]]
 rows_together = 8
 producer = false
+cluster = true
 [[loop]]
 trips = "4-16"
 unroll = false
@@ -84,7 +85,7 @@ unroll = false
             FuseRule(op="tanh", partner=Match(op="dot_general", loc="fc*"), action="forbid"),
             FuseRule(module="layers.3", action="group", require=True),
         ),
-        tile=(TileRule(op="dot_general", sizes=(96, 0)), TileRule(rows_together=8, producer=False)),
+        tile=(TileRule(op="dot_general", sizes=(96, 0)), TileRule(rows_together=8, producer=False, cluster=True)),
         loop=(LoopRule(trips="4-16", unroll=False),),
     )
     assert Policy.of(tmp_path / "p.toml") == rules == Policy.of(rules.entries())

@@ -26,10 +26,12 @@ TWO_PROCESSORS = replace(TARGET, multiprocessors=2, shared_bytes_per_block=132 <
 
 @dataclass(frozen=True)
 class Asked(Case):
-    """A product of which a policy says that a warp fetches."""
+    """A product of which a policy says that a warp fetches, or for two blocks of a cluster."""
+
+    asked: str = "producer"
 
     def text(self) -> str:
-        rule = 'hloom.blocks = {producer = 1 : i64}, hloom.tile_rule = "tile 1"'
+        rule = f'hloom.blocks = {{{self.asked} = 1 : i64}}, hloom.tile_rule = "tile 1"'
         return super().text().replace('hloom.kind = "matmul"', f'hloom.kind = "matmul", {rule}')
 
     __str__ = Case.__str__
@@ -63,17 +65,43 @@ def test_odd_sizes(case):
     assert "producer = 1" in printed
 
 
+@pytest.mark.parametrize("transposed", LAYOUTS)
+def test_two_blocks_fetch_the_right_operand_together(transposed):
+    """Four rows of tiles, two a cluster; steps of which each block fetches every other, more than there are stages."""
+    case = Asked(512, 72, 328, "f16", left_transposed=transposed[0], right_transposed=transposed[1], asked="cluster")
+    counters, printed = run(case, TWO_PROCESSORS)
+    assert "known_cluster_size = array<i32: 2, 1, 1>" in printed and "known_grid_size = array<i32: 2, 1, 1>" in printed
+    alone, _ = run(replace(case, asked="producer"), TWO_PROCESSORS)
+    assert counters.global_read_bytes < 0.8 * alone.global_read_bytes
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        _bf16(250, 200, 72, batch=3, asked="cluster"),
+        _bf16(300, 304, 200, asked="cluster"),  # three rows of tiles and two columns: the left operand
+        Asked(200, 100, 160, "i8", "i32", "i32", right_transposed=True, asked="cluster"),
+    ],
+    ids=str,
+)
+def test_clusters_of_odd_sizes(case):
+    _, printed = run(case, replace(TWO_PROCESSORS, multiprocessors=4))
+    shares = "left" if case.rows == 300 else "right"
+    assert "known_cluster_size" in printed and f"two blocks of a cluster share the {shares} operand" in printed
+
+
 @pytest.mark.parametrize(
     ("case", "target"),
     [
+        (Asked(300, 100, 64, "f16", asked="cluster"), TARGET),  # three rows of tiles, one column
         (Asked(128, 132, 66, "f16"), TARGET),  # rows that TMA does not fetch
         (Asked(128, 128, 64, "f16"), load_target("sm_80")),
     ],
-    ids=["no TMA", "sm_80"],
+    ids=["odd", "no TMA", "sm_80"],
 )
 def test_others_take_another_way(case, target):
     _, printed = run(case, target)
-    assert "producer = 1 : i64" not in printed and "POLICY_UNMET" in printed
+    assert "hloom.layouts" in printed and "known_cluster_size" not in printed and "POLICY_UNMET" in printed
 
 
 def test_without_a_policy_it_must_be_much_faster():
@@ -113,6 +141,27 @@ FAULTS = {
 }
 
 
+OF_CLUSTERS = {
+    "no arrivals at the other block": (lambda printed: re.sub(r"nvvm\.mbarrier\.arrive .*\n", "", printed), "waits for ever"),
+    "arrivals at the own block": (
+        lambda printed: re.sub(r"arith\.xori (%\S+), %\S+ : i32", r"arith.ori \1, \1 : i32", printed),
+        "still writing",
+    ),
+    "copies for one block": (lambda printed: printed.replace("constant 3 : i16", "constant 1 : i16"), "waits for ever"),
+    "copies for three blocks": (lambda printed: printed.replace("constant 3 : i16", "constant 7 : i16"), "a cluster of 2"),
+}
+
+
+@pytest.mark.parametrize("fault", OF_CLUSTERS)
+def test_faults_of_clusters(fault):
+    case, (put, message) = Asked(256, 128, 512, "f16", asked="cluster"), OF_CLUSTERS[fault]
+    printed = kernel_of(case.text(), TWO_PROCESSORS)[1]
+    faulty = put(printed)
+    assert faulty != printed
+    with pytest.raises(SimulationError, match=message):
+        Kernels(faulty).launch("k", [*(x.reshape(-1) for x in case.operands()), np.zeros(256 * 128, np.float32)])
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 def test_faults(fault):
     case, (put, message) = Asked(256, 128, 512, "f16"), FAULTS[fault]
@@ -127,6 +176,7 @@ def test_faults(fault):
     "case",
     [
         _bf16(4096, 4096, 4096),
+        _bf16(4096, 4096, 4096, asked="cluster"),
         _bf16(8192, 1024, 4096, right_transposed=True),
         Asked(2048, 1024, 1024, left_transposed=True),
         Asked(4096, 4096, 4096, "i8", "i32", "i32", right_transposed=True),

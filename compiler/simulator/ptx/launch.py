@@ -108,19 +108,22 @@ def launch(
     """
     code = module.code(entry)
     _check(module.entries[entry], grid, block, params, cluster)
-    given = Launch(entry, code.sites, block, grid, dynamic_shared_bytes, _unit(code, "shared"), checks, sample)
+    blocks_together = module.entries[entry].cluster
+    given = Launch(entry, code.sites, block, grid, dynamic_shared_bytes, _unit(code, "shared"), checks, sample, blocks_together)
     given.counters.launches = 1
     blocks, threads = int(np.prod(grid)), int(np.prod(block))
     parameters = aligned(-(-len(params) // 16) * 16 or 16)
     parameters[: len(params)] = np.frombuffer(params, np.uint8)
     shared_end = code.shared_start + dynamic_shared_bytes
-    at_once = blocks if cooperative else 1 if code.looks or code.opaque else max(1, THREADS_AT_ONCE // threads)
+    at_once = 1 if code.looks or code.opaque else max(1, THREADS_AT_ONCE // threads)
+    at_once = blocks if cooperative else -(-at_once // blocks_together) * blocks_together
     seen = _Seen(memory or Anywhere(), module)
     regions = Regions(written if checks and not _swaps(code) else (), _unit(code, "global"))
     with np.errstate(all="ignore"):
         for first in range(0, blocks, at_once):
             machine = Machine(given, first, min(at_once, blocks - first), seen, parameters, shared_end, code.entry.local_bytes)
-            machine.externals, machine.regions, machine.meets = externals or {}, regions, (code.looks, code.arrives)
+            late = code.arrives | code.awaits if blocks_together > 1 else code.arrives
+            machine.externals, machine.regions, machine.meets = externals or {}, regions, (code.looks, late)
             machine.run(code.code, code.registers())
     regions.check(entry)
     return given.counters
@@ -137,8 +140,10 @@ def _check(entry: Entry, grid: tuple[int, ...], block: tuple[int, ...], params: 
         wrong = f"{threads} threads a block, the kernel takes at most {entry.max_threads}"
     elif entry.required_block is not None and block != entry.required_block:
         wrong = f"a block of {block}, the kernel takes {entry.required_block}"
-    elif tuple(cluster) != (1, 1, 1):
-        wrong = "clusters are not simulated"
+    elif tuple(cluster) not in ((1, 1, 1), (entry.cluster, 1, 1)):
+        wrong = "clusters that the kernel does not ask for are not simulated"
+    elif grid[0] % entry.cluster or (entry.cluster > 1 and grid[1:] != (1, 1)):
+        wrong = f"a grid of {grid} in clusters of {entry.cluster}"
     if wrong:
         raise SimulationError(wrong, kernel=entry.name)
 

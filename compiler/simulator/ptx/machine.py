@@ -1,7 +1,8 @@
 """A batch of blocks that runs the translated blocks of a kernel: which threads are where, and what they wait for.
 
 Threads go on from the block of the least number (flow.py), all of one block together. Those that come to a barrier or to an mbarrier are
-parked until no other thread can go on; then whoever has what it waits for goes on, and where nobody has, the kernel hangs. Last come
+parked until no other thread can go on; then whoever has what it waits for goes on, and where nobody has, the kernel hangs. Of the blocks of
+a cluster one comes late to each mbarrier, so that the other goes on without it where it does not wait for it. Last come
 threads that look for what others write (`ld.acquire`): as long as nobody writes, they look in vain. What they look for is told by atomics
 that release: every other block comes late to these, so that who does not wait for it goes on without it.
 """
@@ -20,6 +21,8 @@ from .threads import Threads
 
 _IN_VAIN = 16
 """Looks of each block of those that look, after which they are said to do so for ever."""
+CLUSTER = -1
+"""The number of the barrier of all blocks of a cluster."""
 Run = Callable[["Machine", dict[str, Any], Any], None]
 
 
@@ -61,7 +64,8 @@ class Machine(Threads):
                 return
             number = min(others) if others else self._look()
             mask = self.ready.pop(number)
-            code[number](self, registers, self._early(number, mask) if number in self.meets[1] else mask)
+            self.running = self._early(number, mask) if number in self.meets[1] else mask
+            code[number](self, registers, self.running)
 
     # What a translated block ends with.
 
@@ -115,7 +119,7 @@ class Machine(Threads):
         """Lets threads go on that were parked; False where there are none."""
         if self._release():
             return True
-        if self._late and (not self.ready or self._in_vain):
+        if self._late and (not self.ready or self._in_vain) and not (self._stalled and self.progress):
             for number, mask in self._late.items():
                 self.go(number, mask)
             self._late = {}
@@ -175,6 +179,8 @@ class Machine(Threads):
             count = next((parked.count for parked in mine if parked.count is not None), self.warps * WARP)
             arrived = self._by_warp(here, True).sum(axis=(1, 2)) if count == self.warps * WARP else here.sum(axis=1)
             complete = (arrived == count)[:, None]
+            if number == CLUSTER:
+                complete = complete.reshape(-1, self.launch.cluster).all(axis=1).repeat(self.launch.cluster)[:, None]
             if not complete.any():
                 continue
             released = self.progress = True

@@ -7,39 +7,57 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import tensor_cores, wgmma
-from ..values import select
 from .conversions import convert
 
 if TYPE_CHECKING:
-    from .machine import Machine
+    from .threads import Threads
 
 _ROW_BYTES = 16
 
 
 class Accumulator:
-    """A register that tensor cores may still work on: one of the sums of a warp group. It looks like an array that can only be viewed.
+    """A register that tensor cores may still work on: one of the sums of a warp group. It looks like an array that can only be viewed."""
 
-    Threads that are not in the `mask` have what was there before, `old`.
-    """
-
-    def __init__(self, batch: Machine, sums: wgmma.Sums, index: int, at: int, mask: Any = None, old: Any = None):
-        self.batch, self.sums, self.index, self.at, self.mask, self.old = batch, sums, index, at, mask, old
+    def __init__(self, batch: Threads, sums: wgmma.Sums, index: int, at: int):
+        self.batch, self.sums, self.index, self.at = batch, sums, index, at
 
     def view(self, kind: Any) -> np.ndarray:
-        found = np.asarray(wgmma.warp_groups(self.batch).settled(self.sums, self.at)[self.index].view(kind))
-        return found if self.mask is None else select(self.mask, found, self.old.view(kind))
-
-    def where(self, mask: Any, old: Any) -> Accumulator:
-        """This in the threads of the mask, `old` in the others, which tensor cores may work on as well."""
-        mine, others = self.batch.full(mask), None if self.mask is None else self.batch.full(self.mask)
-        if others is not None and (mine & ~others).any():
-            return select(mask, self.view(np.uint32), old.view(np.uint32))
-        if isinstance(old, Accumulator) and old.mask is not None and np.array_equal(mine, self.batch.full(old.mask)):
-            old = old.old
-        return Accumulator(self.batch, self.sums, self.index, self.at, mine, old)
+        return np.asarray(wgmma.warp_groups(self.batch).settled(self.sums, self.at)[self.index].view(kind))
 
 
-def mma(batch: Machine, a: list[Any], b: list[Any], c: list[Any], kinds: tuple[Any, Any, Any], tf32: bool, mask: Any, at: int) -> list[Any]:
+class Layers:
+    """A register in which threads have several such, or plain values: pairs of who has it, the last of all others, and what."""
+
+    def __init__(self, batch: Threads, layers: list[tuple[np.ndarray, Any]]):
+        self.batch, self.layers = batch, layers
+
+    def view(self, kind: Any) -> np.ndarray:
+        """What the running threads do not have may still be worked on."""
+        running, found = self.batch.full(True if self.batch.running is None else self.batch.running), None
+        for mine, value in reversed(self.layers):
+            if isinstance(value, Accumulator) and value.sums.values is None and not (mine & running).any():
+                continue
+            found = value.view(kind) if found is None else np.where(mine, value.view(kind), found)
+        assert found is not None
+        return found
+
+    def of(self, active: np.ndarray) -> Any:
+        """What all of these threads have; itself where they have several."""
+        for mine, value in self.layers:
+            if (mine & active).any():
+                return value if not (active & ~mine).any() else self
+        return self
+
+
+def layered(batch: Threads, mask: Any, new: Any, old: Any) -> Layers:
+    """`new` in the threads of the mask, `old` in the others."""
+    mine, everyone = batch.full(mask), batch.full(True)
+    above, below = (each.layers if isinstance(each, Layers) else [(everyone, each)] for each in (new, old))
+    layers = [(part, value) for had, value in above if (part := mine & had).any()]
+    return Layers(batch, layers + [(had & ~mine, value) for had, value in below if (had & ~mine).any()])
+
+
+def mma(batch: Threads, a: list[Any], b: list[Any], c: list[Any], kinds: tuple[Any, Any, Any], tf32: bool, mask: Any, at: int) -> list[Any]:
     """mma.sync: the words of D."""
     if mask is False:
         return c
@@ -51,7 +69,7 @@ def mma(batch: Machine, a: list[Any], b: list[Any], c: list[Any], kinds: tuple[A
     return list(words)
 
 
-def load(batch: Machine, address: Any, tiles: int, transpose: bool, mask: Any, at: int) -> list[Any]:
+def load(batch: Threads, address: Any, tiles: int, transpose: bool, mask: Any, at: int) -> list[Any]:
     """ldmatrix of 16-bit elements: a word a tile."""
     if mask is False:
         return [np.uint32(0)] * tiles
@@ -64,22 +82,28 @@ def load(batch: Machine, address: Any, tiles: int, transpose: bool, mask: Any, a
 
 
 def multiply(
-    batch: Machine, left: Any, right: Any, sums: list[Any], keep: Any, columns: int, depth: int, kinds: tuple[Any, Any, Any],
+    batch: Threads, left: Any, right: Any, sums: list[Any], keep: Any, columns: int, depth: int, kinds: tuple[Any, Any, Any],
     along_k: tuple[bool, bool], mask: Any, at: int,
 ) -> list[Any]:  # fmt: skip
     """wgmma.mma_async: the accumulators, which are there when their group was waited for. `keep` is false where they begin at 0."""
-    first = sums[0]
-    known = [(value.sums, value.index) for value in sums if isinstance(value, Accumulator)]
-    if not np.all(keep):
-        if np.any(keep) or mask is not None:
-            batch.fail("wgmma that begins at 0 in some threads only is not simulated", at)
-        given = wgmma.sums_of(batch, np.zeros((len(sums), 1, 1), kinds[2]))
-    elif isinstance(first, Accumulator) and known == [(first.sums, i) for i in range(len(sums))]:
-        given = first.sums
-    else:
-        given = wgmma.sums_of(batch, np.stack([batch.full(value.view(kinds[2])) for value in sums]))
-    made = wgmma.warp_groups(batch).multiply(left, right, given, columns, depth, kinds, along_k, mask, at)
-    return [Accumulator(batch, made, i, at) for i in range(len(sums))]
+    made: list[Any] = []
+    for groups, mine in wgmma.warp_groups_of(batch, mask):
+        active = batch.full(True if mine is None else mine)
+        own = [value.of(active) if isinstance(value, Layers) else value for value in sums]
+        first = own[0]
+        known = [(value.sums, value.index) for value in own if isinstance(value, Accumulator)]
+        if not np.all(keep):
+            if np.any(keep) or mine is not None:
+                batch.fail("wgmma that begins at 0 in some threads only is not simulated", at)
+            given = wgmma.sums_of(batch, np.zeros((len(sums), 1, 1), kinds[2]))
+        elif isinstance(first, Accumulator) and known == [(first.sums, i) for i in range(len(sums))]:
+            given = first.sums
+        else:
+            given = wgmma.sums_of(batch, np.stack([batch.full(value.view(kinds[2])) for value in own]))
+        result = groups.multiply(left, right, given, columns, depth, kinds, along_k, mine, at)
+        registers = [Accumulator(batch, result, i, at) for i in range(len(sums))]
+        made = [layered(batch, mine, *pair) for pair in zip(registers, made)] if made else registers
+    return made
 
 
 def from_bytes(word: Any, source: Any, kind: Any) -> Any:

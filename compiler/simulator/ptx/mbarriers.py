@@ -19,6 +19,21 @@ _MOST = 64
 copies = async_copies.copies
 
 
+_RANK = 24
+"""Where an address in the cluster's shared memory tells the block's rank, plus 1; 0 is one's own."""
+
+
+def mapped(address: Any, rank: Any) -> Any:
+    """mapa: the address in the shared memory of the block of that rank."""
+    return address | (rank.astype(address.dtype) + 1 << _RANK)
+
+
+def split_rank(address: Any) -> tuple[Any, Any]:
+    """The address in one block's shared memory, and the block's rank; -1 for one's own."""
+    wide = np.asarray(address).astype(np.int64)
+    return wide & (1 << _RANK) - 1, (wide >> _RANK) - 1
+
+
 class Mbarriers:
     """The mbarriers of a batch, each known by its address; all blocks have theirs at the same ones."""
 
@@ -44,8 +59,9 @@ class Mbarriers:
     def arrive(self, space: str, address: Any, count: Any, nbytes: Any, mask: Any, at: int) -> Any:
         """The state, which no wait for a parity needs."""
         if mask is not False:
-            number = self.number(space, address, mask, at)
-            self.barriers.arrive(number, np.asarray(nbytes).astype(np.int64), True, mask, at, np.asarray(count).astype(np.int64))
+            address, rank = split_rank(address)
+            number, nbytes, count = self.number(space, address, mask, at), np.asarray(nbytes), np.asarray(count)
+            self.barriers.arrive(number, nbytes.astype(np.int64), True, mask, at, count.astype(np.int64), rank)
         return np.uint64(0)
 
     def over(self, space: str, address: Any, parity: Any, mask: Any, at: int) -> np.ndarray:
@@ -100,8 +116,9 @@ def _source(batch: Threads, source: Any, nbytes: int, taken: Any, mask: Any, at:
     return rows
 
 
-def load_box(batch: Threads, target: Any, source: Any, coordinates: list[Any], barrier: Any, mask: Any, at: int) -> None:
-    """cp.async.bulk.tensor: a box of a tensor into shared memory, whose bytes count for the mbarrier."""
+def load_box(batch: Threads, target: Any, source: Any, coordinates: list[Any], barrier: Any, ranks: Any, mask: Any, at: int) -> None:
+    """cp.async.bulk.tensor: a box of a tensor into shared memory, whose bytes count for the mbarrier; of all blocks of a cluster whose bits
+    are set in `ranks`, where that is not None, at the same place."""
     if mask is False:
         return
     given = tensor_map(batch, source, mask, at)
@@ -116,7 +133,11 @@ def load_box(batch: Threads, target: Any, source: Any, coordinates: list[Any], b
     number = batch.mbarriers.number("shared", barrier, mask, at)
     swizzle = next(name for name, span in tma.SPANS.items() if span == given.swizzle)
     descriptor = tma.Descriptor(memory, list(given.box), swizzle)
-    tma.tma_load(batch, into, batch.mbarriers.barriers, descriptor, coordinates, number, True, mask, at)
+    bits = 0 if ranks is None else int(np.max(ranks))
+    if ranks is not None and (np.min(ranks) != bits or bits >> batch.launch.cluster):
+        batch.fail(f"a copy to the blocks {bits:#b} of a cluster of {batch.launch.cluster}", at)
+    peers = [rank for rank in range(bits.bit_length()) if bits >> rank & 1]
+    tma.tma_load(batch, into, batch.mbarriers.barriers, descriptor, coordinates, number, True, mask, at, peers)
 
 
 def tensor_map(batch: Threads, source: Any, mask: Any, at: int) -> TensorMap:

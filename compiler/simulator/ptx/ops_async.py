@@ -33,13 +33,23 @@ def _copy(t: Translator, ins: Instruction) -> None:
 def _bulk(t: Translator, ins: Instruction) -> None:
     """cp.async.bulk.tensor into shared memory, for an mbarrier."""
     into = ins.parts[5:7] if len(ins.parts) > 6 else []
-    if ins.parts[3] != "tensor" or not into or not into[0].startswith("shared") or into[1] != "global" or len(ins.operands) != 3:
+    several = "multicast::cluster" in ins.parts
+    if ins.parts[3] != "tensor" or not into or not into[0].startswith("shared") or into[1] != "global" or len(ins.operands) != 3 + several:
         t.unknown(ins)
-    target, source, barrier = ins.operands
+    target, source, barrier, *ranks = ins.operands
     assert isinstance(source, Address) and source.coordinates is not None
     coordinates = ", ".join(t.read(part, "s32") for part in source.coordinates.parts)
     at = t.address(Address(source.base, source.offset))
-    t.line(f"mbarriers.load_box(M, {t.address(target)}, {at}, [{coordinates}], {t.address(barrier)}, {t.mask}, {t.site(ins)})")
+    blocks = t.read(ranks[0], "u16") if ranks else None
+    t.line(f"mbarriers.load_box(M, {t.address(target)}, {at}, [{coordinates}], {t.address(barrier)}, {blocks}, {t.mask}, {t.site(ins)})")
+
+
+@emits("mapa.shared::cluster")
+def _map(t: Translator, ins: Instruction) -> None:
+    """The address of what lies at an address of this block's shared memory in another block's."""
+    target, source, rank = ins.operands
+    kind = ins.parts[-1]
+    t.result(target, f"mbarriers.mapped({t.read(source, kind)}, {t.read(rank, 'u32')})", kind)
 
 
 @emits("mbarrier.init")
@@ -56,7 +66,7 @@ def _invalidate(t: Translator, ins: Instruction) -> None:
 
 @emits("mbarrier.arrive")
 def _arrive(t: Translator, ins: Instruction) -> None:
-    if {"noComplete", "shared::cluster"} & set(ins.parts):
+    if "noComplete" in ins.parts:
         t.unknown(ins)
     target, barrier, *more = ins.operands
     count, nbytes = "1", "0"

@@ -52,19 +52,19 @@ def _ldmatrix(t: Translator, ins: Instruction) -> None:
 
 @emits("wgmma.fence")
 def _fence(t: Translator, ins: Instruction) -> None:
-    t.line("wgmma.warp_groups(M).fence()")
+    t.line(f"for w, _ in wgmma.warp_groups_of(M, {t.mask}): w.fence()")
 
 
 @emits("wgmma.commit_group")
 def _commit(t: Translator, ins: Instruction) -> None:
-    t.line("wgmma.warp_groups(M).commit()")
+    t.line(f"for w, _ in wgmma.warp_groups_of(M, {t.mask}): w.commit()")
 
 
 @emits("wgmma.wait_group")
 def _wait(t: Translator, ins: Instruction) -> None:
     operand = ins.operands[0]
     assert isinstance(operand, Immediate)
-    t.line(f"wgmma.warp_groups(M).wait({operand.value})")
+    t.line(f"for w, _ in wgmma.warp_groups_of(M, {t.mask}): w.wait({operand.value})")
 
 
 @emits("wgmma.mma_async")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .machine import CLUSTER
 from .syntax import Group, Instruction
 from .translate import PREDICATE, Translator, emits
 
@@ -30,12 +31,16 @@ def _trap(t: Translator, ins: Instruction) -> None:
 
 @emits("bar", "barrier")
 def _barrier(t: Translator, ins: Instruction) -> None:
-    how = next((part for part in ins.parts if part in ("sync", "arrive", "wait", "warp", "red", "cluster")), None)
+    how = next((part for part in ins.parts if part in ("cluster", "sync", "arrive", "wait", "warp", "red")), None)
     condition = "True" if ins.predicate is None else t.read(ins.predicate, PREDICATE)
     if how == "warp":
         t.line(f'M.whole_warps(M.narrow(m, {condition}), "bar.warp.sync", {t.site(ins)})')
         t.end(f"M.go({t.block.next}, m)")
         return
+    if how == "cluster":  # who arrives waits sooner or later: there they all meet
+        if "arrive" in ins.parts:
+            return t.end(f"M.go({t.block.next}, m)")
+        return t.end(f"M.barrier_at({CLUSTER}, None, True, {t.block.next}, m, {condition}, {t.site(ins)})")
     if how not in ("sync", "arrive"):
         t.unknown(ins)
     number = t.read(ins.operands[0], "u32")

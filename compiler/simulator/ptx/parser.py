@@ -116,6 +116,10 @@ class ModuleParser:
                 entry.max_threads *= number
         if word == ".reqntid":
             entry.required_block = (*numbers, 1, 1)[:3]
+        if word == ".reqnctapercluster":
+            entry.cluster = numbers[0]
+            if set(numbers[1:]) - {1}:
+                raise t.fail("clusters along y and z are not simulated")
 
 
 def read_variable(t: Tokens, space: str, external: bool = False) -> Variable:

@@ -98,6 +98,8 @@ class Entry:
     max_threads: int | None = None
     """By .maxntid or .reqntid, together; `required_block` by the latter."""
     required_block: tuple[int, ...] | None = None
+    cluster: int = 1
+    """The blocks of a cluster, by .reqnctapercluster, neighbours along x."""
     variables: dict[str, Variable] = field(default_factory=dict)
     """Those of the entry itself."""
     instructions: list[Instruction] = field(default_factory=list)

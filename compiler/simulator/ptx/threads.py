@@ -14,6 +14,7 @@ from ..floats import maximum, minimum
 from ..lockstep import WARP
 from ..runs import gather, scatter
 from ..values import planes, select
+from .matrices import Accumulator, Layers, layered
 from .spaces import Spaces
 
 _UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
@@ -24,6 +25,8 @@ _REDUCTIONS = {"add": "add", "min": "minimum", "max": "maximum", "and": "bitwise
 
 
 class Threads(Spaces):
+    running: Any = None
+    """The threads that go on, as a mask."""
     externals: Mapping[str, Callable[..., Any]] = {}
     lingering: Callable[[], None] = staticmethod(lambda: None)
     """Fails with what the last thread waits for that was seen waiting."""
@@ -53,9 +56,12 @@ class Threads(Spaces):
             "lanemask_eq": lambda: 1 << self.lane,
             "lanemask_gt": lambda: 0xFFFFFFFF & -(2 << self.lane),
             "lanemask_ge": lambda: 0xFFFFFFFF & -(1 << self.lane),
-            "clusterid": lambda: self.block_id("xyz".index(axis)),
-            "nclusterid": lambda: self.launch.grid["xyz".index(axis)],
-            "cluster_ctaid": lambda: 0, "cluster_ctarank": lambda: 0, "cluster_nctaid": lambda: 1, "cluster_nctarank": lambda: 1,
+            "clusterid": lambda: self.block_id("xyz".index(axis)) // (1 if axis != "x" else self.launch.cluster),
+            "nclusterid": lambda: self.launch.grid["xyz".index(axis)] // (1 if axis != "x" else self.launch.cluster),
+            "cluster_ctaid": lambda: self.block % self.launch.cluster if axis == "x" else 0,
+            "cluster_ctarank": lambda: self.block % self.launch.cluster,
+            "cluster_nctaid": lambda: self.launch.cluster if axis == "x" else 1,
+            "cluster_nctarank": lambda: self.launch.cluster,
             "dynamic_smem_size": lambda: self.launch.shared_bytes,
         }[base]()  # fmt: skip
         return np.uint32(found) if isinstance(found, int) else np.asarray(found).astype(np.uint32)
@@ -63,9 +69,9 @@ class Threads(Spaces):
     def update(self, mask: Any, new: Any, old: Any) -> Any:
         if mask is None or mask is False or old is None:
             return old if mask is False and old is not None else new
-        if hasattr(new, "sums"):
-            return new.where(mask, old)
-        return select(mask, *(value.view(np.uint32) if hasattr(value, "sums") else value for value in (new, old)))
+        if any(isinstance(value, Accumulator | Layers) for value in (new, old)):
+            return layered(self, mask, new, old)
+        return select(mask, new, old)
 
     # Memory.
 

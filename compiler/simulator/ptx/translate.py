@@ -21,7 +21,7 @@ import numpy as np
 from .. import floats, wgmma
 from ..errors import SimulationError
 from . import bits, conversions, matrices, mbarriers
-from .flow import ARRIVES, LOOKS, Block, Flow, flow_of, registers_of
+from .flow import ARRIVES, AWAITS, LOOKS, Block, Flow, flow_of, registers_of
 from .spaces import RESERVED, WINDOWS
 from .syntax import Address, Entry, Group, Immediate, Instruction, Negated, Operand, Register, Symbol, Variable, place
 
@@ -76,7 +76,9 @@ class Translator:
         self.source = "\n".join(self.lines)
         environment = {**_HELPERS, **self.constants}
         exec(compile(self.source, f"<PTX {entry.name}>", "exec"), environment)
-        self.looks, self.arrives = ({block.number for block in self.flow.blocks if block.begins(what)} for what in (LOOKS, ARRIVES))
+        self.looks, self.arrives, self.awaits = (
+            {block.number for block in self.flow.blocks if block.begins(what)} for what in (LOOKS, ARRIVES, AWAITS)
+        )
         """The blocks in which threads look for what others write, and those in which they tell that they have come."""
         self.code = [environment[f"block_{block.number}"] for block in self.flow.blocks]
 

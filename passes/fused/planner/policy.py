@@ -245,7 +245,7 @@ def _rule(form: type[Rule], entry: Any, where: str) -> Any:
     values = {known[key]: tuple(value) if isinstance(value, list) else value for key, value in entry.items()}
     if "partner" in values:
         values["partner"] = _rule(Match, {"op": values["partner"]} if isinstance(values["partner"], str) else values["partner"], where)  # type: ignore[arg-type]
-    for key in ("require", "unroll", "producer"):
+    for key in ("require", "unroll", "producer", "cluster"):
         if not isinstance(values.get(key, True), bool):
             raise PolicyError(f"{where}: {key} is true or false, not {values[key]!r}")
     make: Any = form

@@ -146,11 +146,12 @@ class FuseRule(Match):
 class TileRule(Match):
     """The tiles of the groups whose hero (contraction, else last reduction, else last op) it matches: a size for each dimension of the
     group's first result, 0 for the whole dimension. Of a product on a GPU how many rows of tiles blocks go through together, and
-    whether a warp fetches for the others."""
+    whether a warp fetches for the others, and for two blocks in a cluster."""
 
     sizes: tuple[int, ...] = ()
     rows_together: int = 0
     producer: bool | None = None
+    cluster: bool | None = None
     require: bool = False
 
     def __post_init__(self) -> None:
@@ -166,7 +167,7 @@ class TileRule(Match):
     @property
     def blocks(self) -> dict[str, int]:
         """What it asks of a GPU's blocks, by the names of its keys."""
-        asked = {"rows_together": self.rows_together or None, "producer": self.producer}
+        asked = {"rows_together": self.rows_together or None, "producer": self.producer, "cluster": self.cluster}
         return {name: int(value) for name, value in asked.items() if value is not None}
 
 

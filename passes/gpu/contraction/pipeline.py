@@ -27,7 +27,7 @@ from ...common.rewriting import create, i64_attr, index_constant, integer, symbo
 from ...fused.planner.codes import Code
 from ...fused.planner.decisions import append_note
 from ...tiled.schedules.gpu_contraction import TileSchedule
-from ...tiled.schedules.wanted import BLOCKS, PRODUCER, wanted_of_blocks
+from ...tiled.schedules.wanted import BLOCKS, CLUSTER, PRODUCER, wanted_of_blocks
 from ...tiled.tiles_told import tell_rule
 from ..support.emit import barrier, block_id, remainder, thread_id
 from ..support.launch import ALIGNMENT, SWIZZLE_ALIGNMENT, OpenKernel, open_kernel, shared_bytes, shared_view
@@ -119,6 +119,8 @@ def tell(function: ir.Operation, kernel: OpenKernel, tiles: Tiles, target: Targe
     name = symbol_name(function)
     if producer:
         parts.append("a warp fetches for the others, which stay for all tiles of a block")
+    if schedule.cluster_blocks > 1:
+        parts.append(f"two blocks of a cluster share the {'right' if schedule.cluster[0] > 1 else 'left'} operand")
     _tell_policy(function, tiles, producer)
     append_note(function.parent.operation, Code.TILE_CHOSEN, [name], ", ".join(parts), "", {"t_after_ps": schedule.estimate.ps})
 
@@ -128,8 +130,10 @@ def _tell_policy(function: ir.Operation, tiles: Tiles, producer: bool) -> None:
     if not asked:
         return
     told = [f"{tiles.order.together} rows of tiles together"] if tiles.asked else []
+    clustered = tiles.schedule.cluster_blocks > 1
     told += [f"a warp {'fetches' if producer else 'does not fetch'} for the others"] if PRODUCER in asked else []
-    met = bool(asked.get(PRODUCER, producer)) == producer
+    told += [f"blocks are {'two in a cluster' if clustered else 'in no clusters'}"] if CLUSTER in asked else []
+    met = bool(asked.get(PRODUCER, producer)) == producer and bool(asked.get(CLUSTER, clustered)) == clustered
     tell_rule(function, Code.POLICY_FORCED if met else Code.POLICY_UNMET, ", ".join(told))
     del function.attributes[BLOCKS]
 

@@ -18,7 +18,11 @@ A scheduler has three of the nine warps, so a thread has 168 registers; nvJitLin
 Nothing is staged in shared memory, which the rings fill: lanes that are neighbours exchange halves of two pieces of 8 columns, so that each
 has four columns of one, and a row's part of a store is 32 bytes of f16.
 
-Declined: operands that TMA does not fetch (tma.py), and epilogues that compute much (overlapped.py runs them beside the products).
+In a cluster of two blocks, whose tiles lie side by side, one operand is the same for both: of its steps each block fetches every other one,
+for both, to the same place. A stage is empty then when the warps of both blocks have read it; what is full each block knows of its own.
+
+Declined: operands that TMA does not fetch (tma.py), and epilogues that compute much (overlapped.py runs them beside the products);
+clusters where the rows (columns) of tiles are odd.
 """
 
 from __future__ import annotations
@@ -33,7 +37,7 @@ from hloom.dialects.target import TargetView
 
 from ...common.control_flow import if_else, if_then, loop
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import index_constant
+from ...common.rewriting import create, index_constant, value_of
 from ...common.vectors import elements, from_elements
 from ...tiled.schedules.gpu_contraction import PRODUCER_THREADS, TileSchedule
 from ..support.emit import WARP, all_of, block_id, divide, remainder, shuffle, thread_id
@@ -44,7 +48,7 @@ from .contraction import ContractionGroup
 from .cp_async import TileShape
 from .epilogue import EpilogueEmitter
 from .pipeline import MakeMultiplier, layout_of, tell
-from .tile_order import Tiles
+from .tile_order import Place, Tiles
 from .tile_results import Results, TileResults
 from .tma import BARRIER_BYTES, StageBarriers, TensorMapParameter, TmaCopy, tensor_map
 
@@ -62,10 +66,12 @@ def try_specialise(
     maps = [tensor for each in zip(operands, shapes) if (tensor := tensor_map(contraction, *each)) is not None]
     if len(maps) < len(operands):
         return False
-    tiles = Tiles.of(contraction, schedule, target)
-    blocks = min(tiles.count, target.multiprocessors)
+    tiles, together = Tiles.of(contraction, schedule, target), schedule.cluster_blocks
+    blocks = together * min(tiles.count, target.multiprocessors // together)
     layout = layout_of(schedule, accumulators, tiles) | {"producer": 1}
     kernel = open_kernel(contraction.function, blocks, schedule.threads + PRODUCER_THREADS, layout, maps)
+    if together > 1:
+        kernel.op.attributes["known_cluster_size"] = ir.DenseI32ArrayAttr.get([together, 1, 1])
     tell(contraction.function, kernel, tiles, target, producer=True)
     with kernel.body:
         _Roles(contraction, tiles, shapes, kernel, maps, make_multiplier, blocks).run()
@@ -95,8 +101,10 @@ class _Roles:
         places, room = (0, sizes[0]), sum(sizes)
         arena = kernel.arena(room + 2 * BARRIER_BYTES * stages, SWIZZLE_ALIGNMENT)
         self.rings = [shared_view(arena, at, ring, shape.element) for at, ring, shape in zip(places, ring_shapes, shapes)]
-        self.empty = StageBarriers(arena, room + BARRIER_BYTES * stages, stages, self.schedule.warps, self.thread, first)
+        arrivals = self.schedule.warps * self.schedule.cluster_blocks
+        self.empty = StageBarriers(arena, room + BARRIER_BYTES * stages, stages, arrivals, self.thread, first)
         self.full = StageBarriers(arena, room, stages, len(maps), self.thread, first)
+        self.rank = self._enter_cluster() if self.schedule.cluster_blocks > 1 else None
         self.copies = [
             TmaCopy(contraction, tensor, parameter, shape, (arena, at), self.full)
             for tensor, parameter, shape, at in zip(maps, kernel.maps, shapes, places)
@@ -111,7 +119,8 @@ class _Roles:
             def body(tile: LinearIndex, turn: list[ir.Value]) -> list[ir.Value]:
                 return [each(tile, turn[0])]
 
-            loop(block_id(), self.tiles.count, self.blocks, [index_constant(0)], body)
+            together = self.schedule.cluster_blocks
+            loop(divide(block_id(), together), self.tiles.count, self.blocks // together, [index_constant(0)], body)
             return []
 
         # From lane 0, so that the assembler knows that it is the same for the warp: a branch that parts threads would take registers.
@@ -119,15 +128,37 @@ class _Roles:
         warp = shuffle(arith.index_cast(i32, divide(self.thread, WARP)), 0, gpu.ShuffleMode.IDX)
         multiplies = arith.cmpi(CmpIPredicate.ult, warp, arith.constant(i32, self.schedule.warps))
         if_else(multiplies, [], lambda: role(self._multiply), lambda: role(self._fetch))
+        if self.rank is not None:
+            _meet()  # what the other block has still to write here, copies and arrivals, it has written
+
+    def _enter_cluster(self) -> ir.Value:
+        """The block's rank (i32), as soon as the other's mbarriers are there too."""
+        _meet()
+        return value_of("nvvm.read.ptx.sreg.cluster.ctarank", ir.IntegerType.get_signless(32), [])
+
+    def _place(self, tile: ir.Value) -> Place:
+        """Where the block's own tile is."""
+        batch, row, col = self.tiles.place(tile)
+        if self.rank is None:
+            return batch, row, col
+        rank, (along_rows, along_cols) = LinearIndex.of(self._rank_index()), self.schedule.cluster
+        return batch, row + rank * (self.schedule.rows * (along_rows - 1)), col + rank * (self.schedule.cols * (along_cols - 1))
+
+    def _rank_index(self) -> ir.Value:
+        assert self.rank is not None
+        return arith.index_castui(ir.IndexType.get(), self.rank)
 
     def _fetch(self, tile: LinearIndex, turn: ir.Value) -> ir.Value:
-        batch, row, col = self.tiles.place(tile.value())
+        batch, row, col = self._place(tile.value())
+        shared = 1 if self.schedule.cluster[0] > 1 else 0
 
         def body(index: LinearIndex, turns: list[ir.Value]) -> list[ir.Value]:
             (turn,) = turns
             self.empty.wait(turn, before=True)
-            for copy, at in zip(self.copies, (row, col)):
-                copy.fetch(batch, at, index * self.schedule.depth, remainder(turn, self.schedule.stages))
+            mine = None if self.rank is None else arith.cmpi(CmpIPredicate.eq, remainder(index.value(), 2), self._rank_index())
+            for number, (copy, at) in enumerate(zip(self.copies, (row, col))):
+                for_all = mine if number == shared else None
+                copy.fetch(batch, at, index * self.schedule.depth, remainder(turn, self.schedule.stages), for_all=for_all)
             return [self._after(turn)]
 
         return loop(0, self.steps, 1, [turn], body)[0]
@@ -141,7 +172,7 @@ class _Roles:
             sums = self.multiplier.step(self.rings[0], self.rings[1], remainder(turn, self.schedule.stages), sums)
             follows = arith.cmpi(CmpIPredicate.ne, index.value(), index_constant(0))
             with if_then(all_of([leads, follows])):
-                self.empty.arrive(self._before(turn))
+                self._release(self._before(turn))
             return [self._after(turn), *sums]
 
         turn, *sums = loop(0, self.steps, 1, [turn, *self.multiplier.zeros()], body)
@@ -149,15 +180,27 @@ class _Roles:
         multiplier = self.make_multiplier(thread)
         found = multiplier.results(sums)
         with if_then(leads):
-            self.empty.arrive(self._before(turn))
-        self.results.store(self.epilogue, multiplier, _joined(found, remainder(thread, WARP)), self.tiles.place(number))
+            self._release(self._before(turn))
+        self.results.store(self.epilogue, multiplier, _joined(found, remainder(thread, WARP)), self._place(number))
         return turn
+
+    def _release(self, turn: ir.Value) -> None:
+        """The stage is empty, for the producers of both blocks of a cluster."""
+        self.empty.arrive(turn)
+        if self.rank is not None:
+            self.empty.arrive_at(turn, arith.xori(self.rank, arith.constant(self.rank.type, 1)))
 
     def _after(self, turn: ir.Value) -> ir.Value:
         return remainder((LinearIndex.of(turn) + 1).value(), 2 * self.schedule.stages)
 
     def _before(self, turn: ir.Value) -> ir.Value:
         return remainder((LinearIndex.of(turn) + (2 * self.schedule.stages - 1)).value(), 2 * self.schedule.stages)
+
+
+def _meet() -> None:
+    """All threads of both blocks of a cluster do."""
+    create("nvvm.cluster.arrive")
+    create("nvvm.cluster.wait")
 
 
 def _once_more(*indices: ir.Value) -> list[ir.Value]:

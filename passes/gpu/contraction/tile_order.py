@@ -30,7 +30,7 @@ Place = tuple[LinearIndex, LinearIndex, LinearIndex]
 
 @dataclass(frozen=True)
 class Tiles:
-    """The tiles of a contraction by the numbers of the blocks that compute them."""
+    """The tiles of a contraction by the numbers of the blocks that compute them; of blocks in clusters those of a cluster together."""
 
     schedule: TileSchedule
     batch: int
@@ -45,10 +45,11 @@ class Tiles:
     @classmethod
     def of(cls, contraction: ContractionGroup, schedule: TileSchedule, target: TargetView) -> Tiles:
         """In the order of least price, or a policy's."""
-        rows, cols = -(-contraction.rows.extent // schedule.rows), -(-contraction.cols.extent // schedule.cols)
+        tile_rows, tile_cols = schedule.cluster_tile
+        rows, cols = -(-contraction.rows.extent // tile_rows), -(-contraction.cols.extent // tile_cols)
         panels = _panel_bytes(contraction, contraction.left, rows), _panel_bytes(contraction, contraction.right, cols)
         widest = max(element_bytes(each.element) for each in (contraction.left, contraction.right))
-        wave = blocks_at_once(schedule, contraction.sizes, widest, target)
+        wave = blocks_at_once(schedule, contraction.sizes, widest, target) // schedule.cluster_blocks
         asked = wanted_of_blocks(contraction.function).get(ROWS_TOGETHER, 0)
         order = choose_order(TileGrid(rows, cols, *panels, wave), target, asked)
         return cls(schedule, contraction.batch.extent, rows, cols, order, wave, asked)
@@ -66,7 +67,8 @@ class Tiles:
         """Where the tile of that number is."""
         batch, row, col = self._whole(tile) if self.rows % self.order.together == 0 else self._ragged(tile)
         batch_index = LinearIndex.of(batch) if self.batch > 1 else LinearIndex()
-        return batch_index, row * self.schedule.rows, LinearIndex.of(col) * self.schedule.cols
+        tile_rows, tile_cols = self.schedule.cluster_tile
+        return batch_index, row * tile_rows, LinearIndex.of(col) * tile_cols
 
     def _whole(self, tile: ir.Value) -> tuple[ir.Value, LinearIndex, ir.Value]:
         together = self.order.together

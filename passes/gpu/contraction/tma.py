@@ -36,6 +36,7 @@ _ALIGNMENT = 16
 _LARGEST_BOX = 256
 _LARGEST_EXTENT = 1 << 32
 BARRIER_BYTES = 8
+_BOTH_BLOCKS = 0b11
 _TICKS = 10_000_000
 """How long one try of a wait may last; it is tried until it succeeds."""
 
@@ -122,6 +123,7 @@ class StageBarriers:
         words = ir.Type.parse(f"memref<{stages}xi64, {WORKGROUP}>")
         self._type = ir.Type.parse(f"!nvgpu.mbarrier.group<memorySpace = {WORKGROUP}, num_barriers = {stages}>")
         place = memref.view(words, arena, index_constant(offset), [])
+        self._words = place
         self.group = value_of("builtin.unrealized_conversion_cast", self._type, [place])
         self.leader = arith.cmpi(CmpIPredicate.eq, thread, index_constant(leader))
         for stage in range(stages):
@@ -140,6 +142,16 @@ class StageBarriers:
         """This thread does."""
         token = ir.Type.parse(f"!nvgpu.mbarrier.token<memorySpace = {WORKGROUP}>")
         value_of("nvgpu.mbarrier.arrive", token, [self.group, remainder(step, self.stages)])
+
+    def arrive_at(self, step: ir.Value, rank: ir.Value) -> None:
+        """This thread does, at the barrier of the block of that rank (i32) in the cluster."""
+        i64 = ir.IntegerType.get_signless(64)
+        first = LinearIndex.of(memref.extract_aligned_pointer_as_index(self._words))
+        address = (first + LinearIndex.of(remainder(step, self.stages)) * BARRIER_BYTES).value()
+        own, other = (ir.Type.parse(f"!llvm.ptr<{space}>") for space in (3, 7))
+        place = value_of("llvm.inttoptr", own, [arith.index_cast(i64, address)])
+        scope = ir.Attribute.parse("#nvvm.mem_scope<cluster>")
+        create("nvvm.mbarrier.arrive", [], [value_of("nvvm.mapa", other, [place, rank])], scope=scope)
 
 
 class TmaCopy:
@@ -161,21 +173,30 @@ class TmaCopy:
         create("nvgpu.tma.prefetch.descriptor", [], [parameter, barriers.leader])
 
     def fetch(
-        self, batch: LinearIndex, origin: LinearIndex, step: LinearIndex, stage: ir.Value, inside: ir.Value | None = None
+        self,
+        batch: LinearIndex,
+        origin: LinearIndex,
+        step: LinearIndex,
+        stage: ir.Value,
+        inside: ir.Value | None = None,
+        for_all: ir.Value | None = None,
     ) -> list[ir.Value]:
         """Starts the copy of the tile at `origin` (rows or columns) and `step` (inner) into `stage`, where `inside` holds.
+
+        Where `for_all` is given, the block for which it holds copies for both blocks of a cluster, to the same place.
 
         That is a branch and no part of the predicate: where LLVM knows it, the predicate would be a constant, which PTX does not take.
         """
         with if_then(inside):
-            self._ask(batch, origin, step, stage)
+            nbytes = index_constant(self.shape.panels * self.tensor.box_bytes)
+            create("nvgpu.mbarrier.arrive.expect_tx", [], [self.barriers.group, nbytes, stage, self.barriers.leader])
+            with if_then(for_all):
+                self._copy(batch, origin, step, stage, for_all is not None)
         return []
 
-    def _ask(self, batch: LinearIndex, origin: LinearIndex, step: LinearIndex, stage: ir.Value) -> None:
+    def _copy(self, batch: LinearIndex, origin: LinearIndex, step: LinearIndex, stage: ir.Value, for_all: bool) -> None:
         shape, tensor, barriers = self.shape, self.tensor, self.barriers
-        predicate = barriers.leader
-        nbytes = index_constant(shape.panels * tensor.box_bytes)
-        create("nvgpu.mbarrier.arrive.expect_tx", [], [barriers.group, nbytes, stage, predicate])
+        blocks = [arith.constant(ir.IntegerType.get_signless(16), _BOTH_BLOCKS)] if for_all else []
         loops = self.contraction.loops_at(batch, 0, 0)
         line, along = (origin, step) if shape.along_inner else (step, origin)
         for panel in range(shape.panels):
@@ -183,6 +204,6 @@ class TmaCopy:
             coordinates = [place.value() for place in innermost_first]
             offset = LinearIndex.of(stage) * (shape.panels * tensor.box_bytes) + (self.offset + panel * tensor.box_bytes)
             target = memref.view(tensor.box_type, self.arena, offset.value(), [])
-            segments = ir.DenseI32ArrayAttr.get([1, 1, 1, len(coordinates), 1, 0, 1])
-            operands = [target, barriers.group, self.parameter, *coordinates, stage, predicate]
+            segments = ir.DenseI32ArrayAttr.get([1, 1, 1, len(coordinates), 1, len(blocks), 1])
+            operands = [target, barriers.group, self.parameter, *coordinates, stage, *blocks, barriers.leader]
             create("nvgpu.tma.async.load", [], operands, operandSegmentSizes=segments)

@@ -40,7 +40,7 @@ from ...tiled.schedules.gpu_contraction import (
     tensor_core_schedule,
     warpgroup_schedule,
 )
-from ...tiled.schedules.wanted import PRODUCER, wanted_of_blocks
+from ...tiled.schedules.wanted import CLUSTER, PRODUCER, wanted_of_blocks
 from ..support.emit import divide, remainder
 from ..support.layout import Factor, Layout
 from ..support.registers import held, pinned, registers_of
@@ -97,9 +97,13 @@ def _emit(
     def multiplier(schedule: TileSchedule, shapes: tuple[TileShape, TileShape], thread: ir.Value) -> WarpGroups:
         return WarpGroups(schedule, shapes, thread, kinds, contraction.accumulator)
 
-    for staying in specialised_schedules(contraction.sizes, nbytes, target):
-        if _wants_producer(contraction, staying, schedule) and try_specialise(
-            contraction, staying, _shapes(contraction, staying), multiplier, _accumulators(staying), target
+    specialised = specialised_schedules(contraction.sizes, nbytes, target)
+    alone = next((each for each in specialised if each.cluster_blocks == 1), schedule)
+    for staying in specialised:
+        if (
+            _wants_producer(contraction, staying, schedule)
+            and _wants_cluster(contraction, staying, alone)
+            and try_specialise(contraction, staying, _shapes(contraction, staying), multiplier, _accumulators(staying), target)
         ):
             return
     for staying in overlapped_schedules(contraction.sizes, nbytes, target):
@@ -119,11 +123,20 @@ def takes(contraction: ContractionGroup, target: TargetView) -> bool:
 def _wants_producer(contraction: ContractionGroup, staying: TileSchedule, schedule: TileSchedule) -> bool:
     """Whether a policy asks for blocks with a warp that fetches, or they are much faster, with what memory takes in any case."""
     function = contraction.function
-    asked = wanted_of_blocks(function).get(PRODUCER)
+    wanted = wanted_of_blocks(function)
+    asked = wanted.get(PRODUCER, wanted.get(CLUSTER) or None)
     if asked is not None:
         return asked > 0
     least = integer(function, "hloom.cost_ps", 0)
     return _UNTIMED_GAIN * max(staying.estimate.ps, least) < max(schedule.estimate.ps, least)
+
+
+def _wants_cluster(contraction: ContractionGroup, staying: TileSchedule, alone: TileSchedule) -> bool:
+    """Whether a policy asks for blocks in clusters, or for others; or they are much faster than blocks `alone`."""
+    asked, clustered = wanted_of_blocks(contraction.function).get(CLUSTER), staying.cluster_blocks > 1
+    if asked is not None:
+        return clustered == (asked > 0)
+    return not clustered or _UNTIMED_GAIN * staying.estimate.clocks < alone.estimate.clocks
 
 
 def _shapes(contraction: ContractionGroup, schedule: TileSchedule) -> tuple[TileShape, TileShape]:

@@ -62,12 +62,23 @@ class TileSchedule:
     """How many threads of such blocks a multiprocessor is to hold."""
     warp_inner: int = 1
     """How many warps share each part of the tile: each takes as many steps of the inner loop, and their sums are added at the end."""
+    cluster: tuple[int, int] = (1, 1)
+    """Blocks along the rows and along the columns that fetch together what they share: blocks of other rows the right operand."""
     estimate: Estimate = UNKNOWN
     """How long it takes, as it was chosen by."""
 
     def ahead(self, steps: int) -> int:
         """How many of the steps are copied before the first is multiplied: all, where there are a few and each has its stage."""
         return steps if steps <= min(self.stages, _MOST_STAGES[0]) else self.stages - 1 - self.in_flight
+
+    @property
+    def cluster_blocks(self) -> int:
+        return self.cluster[0] * self.cluster[1]
+
+    @property
+    def cluster_tile(self) -> tuple[int, int]:
+        """Rows and columns that the blocks of a cluster compute."""
+        return self.rows * self.cluster[0], self.cols * self.cluster[1]
 
     @property
     def strip(self) -> tuple[int, int]:
@@ -142,6 +153,7 @@ _WARPGROUP_TILES = (
 )
 _OVERLAPPED_TILES = ((128, 192, 8, 1), (128, 128, 8, 1))
 _SPECIALISED_TILES = ((128, 256, 8, 1), (128, 192, 8, 1), (128, 128, 8, 1))
+_CLUSTERS = ((1, 1), (2, 1), (1, 2))
 PRODUCER_THREADS = 32
 """Of the warp that fetches for the others."""
 _MUCH_WORK = 12
@@ -242,16 +254,20 @@ def overlapped_schedules(sizes: Sizes, element_bytes: int, target: TargetView) -
 
 
 def specialised_schedules(sizes: Sizes, element_bytes: int, target: TargetView) -> list[TileSchedule]:
-    """Tiles for wgmma by blocks of which a warp fetches, the fastest first: as many stages as a multiprocessor has room for."""
+    """Tiles for wgmma by blocks of which a warp fetches, the fastest first: as many stages as a multiprocessor has room for. Blocks
+    alone, and two in a cluster where the rows (columns) of tiles are even."""
     depth, most = _WIDEST_SWIZZLE // element_bytes, _MOST_STAGES[1]
     found = []
     for tile in _SPECIALISED_TILES if sizes.work < _MUCH_WORK else ():
         rows, cols, warp_rows, warp_cols = tile
         schedule = TileSchedule(rows, cols, depth, 0, warp_rows, warp_cols, in_flight=_IN_FLIGHT)
         stages = min(most, (target.shared_bytes_per_block - _RESERVED_BYTES) // _stage_bytes(schedule, element_bytes))
-        if stages >= _IN_FLIGHT + 2:
-            staged = replace(schedule, stages=stages, resident=_threads(tile, 1) + PRODUCER_THREADS)
-            blocks = replace(_blocks(staged, sizes, element_bytes), ahead=stages - _IN_FLIGHT)
+        for cluster in _CLUSTERS if stages >= _IN_FLIGHT + 2 else ():
+            staged = replace(schedule, stages=stages, resident=_threads(tile, 1) + PRODUCER_THREADS, cluster=cluster)
+            if -(-sizes.rows // rows) % cluster[0] or -(-sizes.cols // cols) % cluster[1]:
+                continue
+            fetched = (rows // cluster[1] + cols // cluster[0]) * depth * element_bytes
+            blocks = replace(_blocks(staged, sizes, element_bytes), ahead=stages - _IN_FLIGHT, stage_bytes=fetched)
             found.append(replace(staged, estimate=specialised(blocks, warpgroup_step(cols), sizes.work, target)))
     return sorted(found, key=lambda each: each.estimate.clocks)
 

@@ -24,9 +24,9 @@ from .cutting import panels
 
 TILE, TILE_RULE, TILE_REQUIRED = "hloom.tile", "hloom.tile_rule", "hloom.tile_required"
 """On a group: sizes by dimension of its first result, the rule that wants them, and whether it is an error to refuse."""
-BLOCKS, ROWS_TOGETHER, PRODUCER = "hloom.blocks", "rows_together", "producer"
+BLOCKS, ROWS_TOGETHER, PRODUCER, CLUSTER = "hloom.blocks", "rows_together", "producer", "cluster"
 """On a group: what a policy asks of a GPU's blocks, by name: how many rows of tiles they go through together (gpu_tile_order.py), whether a
-warp fetches for the others (gpu/contraction/specialised.py)."""
+warp fetches for the others, and for two blocks (gpu/contraction/specialised.py)."""
 
 
 def wanted(function: ir.Operation) -> list[int] | None:

@@ -93,3 +93,48 @@ module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", compute_capabi
     return %c : tensor<512x66xf32>
   }
 }
+
+// -----
+
+// Two blocks of a cluster, whose tiles lie one below the other: of the right operand each fetches every other step for both, at whose mbarriers
+// the bytes count, and a stage is empty when the warps of both have arrived. They meet before the first copy, and before either ends.
+// CHECK: code = "POLICY_FORCED"
+// CHECK-SAME: reason = "blocks are two in a cluster"
+// CHECK: code = "TILE_CHOSEN"
+// CHECK-SAME: two blocks of a cluster share the right operand"
+// CHECK-LABEL: gpu.func @cluster
+// CHECK-SAME: producer = 1 : i64
+// CHECK-SAME: known_cluster_size = array<i32: 2, 1, 1>, known_grid_size = array<i32: 132, 1, 1>
+// CHECK: %[[C16:.*]] = arith.constant 16 : index
+// CHECK: nvgpu.mbarrier.init {{.*}}, %[[C16]]
+// CHECK: nvvm.cluster.arrive
+// CHECK-NEXT: nvvm.cluster.wait
+// CHECK-NEXT: %[[RANK:.*]] = nvvm.read.ptx.sreg.cluster.ctarank
+// CHECK: nvgpu.mbarrier.arrive
+// CHECK: %[[OTHER:.*]] = arith.xori %[[RANK]]
+// CHECK: %[[THERE:.*]] = nvvm.mapa %{{.*}}, %[[OTHER]] : !llvm.ptr<3> -> !llvm.ptr<7>
+// CHECK-NEXT: nvvm.mbarrier.arrive %[[THERE]] {scope = #nvvm.mem_scope<cluster>}
+// CHECK: } else {
+// CHECK: nvgpu.tma.async.load %arg3[{{.*}}] to %{{[^ ]*}}, predicate
+// CHECK: nvgpu.mbarrier.arrive.expect_tx
+// CHECK: scf.if
+// CHECK: nvgpu.tma.async.load %arg4[{{.*}} multicast_mask = %
+// CHECK: nvvm.cluster.arrive
+// CHECK-NEXT: nvvm.cluster.wait
+// CHECK-NEXT: gpu.return
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64, llc_bytes = 52428800 : i64, dram_bytes_per_second = 3350000000000 : i64, registers_per_multiprocessor = 65536 : i64, threads_per_multiprocessor = 2048 : i64, blocks_per_multiprocessor = 32 : i64, shared_bytes_per_multiprocessor = 233472 : i64, shared_bytes_per_block = 232448 : i64}} {
+  func.func private @cluster(%x: tensor<4096x4096xbf16>, %w: tensor<4096x4096xbf16>) -> tensor<4096x4096xf32> attributes {hloom.kind = "matmul", hloom.blocks = {cluster = 1 : i64}, hloom.tile_rule = "tile 1: cluster = True"} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<4096x4096xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+    %c = linalg.generic {indexing_maps = [affine_map<(m, n, k) -> (m, k)>, affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : tensor<4096x4096xbf16>, tensor<4096x4096xbf16>) outs(%f : tensor<4096x4096xf32>) {
+    ^bb0(%p: bf16, %q: bf16, %o: f32):
+      %0 = arith.extf %p : bf16 to f32
+      %1 = arith.extf %q : bf16 to f32
+      %2 = arith.mulf %0, %1 : f32
+      %3 = arith.addf %o, %2 : f32
+      linalg.yield %3 : f32
+    } -> tensor<4096x4096xf32>
+    return %c : tensor<4096x4096xf32>
+  }
+}
