@@ -91,7 +91,7 @@ def emit_tiled(
 
 def layout_of(schedule: TileSchedule, accumulators: Layout, tiles: Tiles) -> dict[str, str | int]:
     """What a kernel's attributes say of its schedule."""
-    order: dict[str, str | int] = {"rows_together": tiles.order.together} if tiles.matters or tiles.asked else {}
+    order: dict[str, str | int] = {"rows_together": tiles.together} if tiles.matters or tiles.asked else {}
     return order | {
         "accumulators": str(accumulators),
         "tile": f"{schedule.rows}x{schedule.cols}x{schedule.depth}",
@@ -115,7 +115,7 @@ def tell(function: ir.Operation, kernel: OpenKernel, tiles: Tiles, target: Targe
         parts.append(f"{schedule.warp_inner} of which share the inner loop")
     parts.append(f"{schedule.stages} stages of {schedule.depth} of it: bound by {schedule.estimate.bound}")
     if tiles.matters:
-        parts.append(f"{tiles.order.together} rows of tiles together: a wave reads {tiles.order.wave_bytes} bytes")
+        parts.append(f"{tiles.together} rows of tiles together: a wave reads {tiles.order.wave_bytes} bytes")
     name = symbol_name(function)
     if producer:
         parts.append("a warp fetches for the others, which stay for all tiles of a block")
@@ -129,7 +129,7 @@ def _tell_policy(function: ir.Operation, tiles: Tiles, producer: bool) -> None:
     asked = wanted_of_blocks(function)
     if not asked:
         return
-    told = [f"{tiles.order.together} rows of tiles together"] if tiles.asked else []
+    told = [f"{tiles.together} rows of tiles together"] if tiles.asked else []
     clustered = tiles.schedule.cluster_blocks > 1
     told += [f"a warp {'fetches' if producer else 'does not fetch'} for the others"] if PRODUCER in asked else []
     told += [f"blocks are {'two in a cluster' if clustered else 'in no clusters'}"] if CLUSTER in asked else []

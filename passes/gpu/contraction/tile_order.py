@@ -51,8 +51,13 @@ class Tiles:
         widest = max(element_bytes(each.element) for each in (contraction.left, contraction.right))
         wave = blocks_at_once(schedule, contraction.sizes, widest, target) // schedule.cluster_blocks
         asked = wanted_of_blocks(contraction.function).get(ROWS_TOGETHER, 0)
-        order = choose_order(TileGrid(rows, cols, *panels, wave), target, asked)
+        order = choose_order(TileGrid(rows, cols, *panels, wave), target, -(-asked // schedule.cluster[0]))
         return cls(schedule, contraction.batch.extent, rows, cols, order, wave, asked)
+
+    @property
+    def together(self) -> int:
+        """How many rows of tiles are visited together."""
+        return self.order.together * self.schedule.cluster[0]
 
     @property
     def count(self) -> int:

@@ -103,7 +103,7 @@ module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", compute_capabi
 // CHECK: code = "TILE_CHOSEN"
 // CHECK-SAME: two blocks of a cluster share the right operand"
 // CHECK-LABEL: gpu.func @cluster
-// CHECK-SAME: producer = 1 : i64
+// CHECK-SAME: producer = 1 : i64, rows_together = 16 : i64
 // CHECK-SAME: known_cluster_size = array<i32: 2, 1, 1>, known_grid_size = array<i32: 132, 1, 1>
 // CHECK: %[[C16:.*]] = arith.constant 16 : index
 // CHECK: nvgpu.mbarrier.init {{.*}}, %[[C16]]
