@@ -86,7 +86,7 @@ def test_matrix_products(tmp_path, m, k, n):
 
 
 @pytest.mark.parametrize("cluster", [False, True], ids=["alone", "two"])
-@pytest.mark.parametrize(("m", "k", "n"), [(300, 520, 304), (128 * 134, 512, 256), (2048, 4096, 4096)])
+@pytest.mark.parametrize(("m", "k", "n"), [(300, 72, 136), (128 * 134, 512, 256), (2048, 4096, 4096)])
 def test_products_of_blocks_with_a_producer(tmp_path, m, k, n, cluster):
     """A warp fetches for the others, and for two blocks of a cluster, over the ends of tiles, in groups of rows of which the last
     has fewer."""
@@ -95,7 +95,7 @@ def test_products_of_blocks_with_a_producer(tmp_path, m, k, n, cluster):
     policy = {"kernel": [{"use": "generated"}], "tile": [{"producer": True, "cluster": cluster, "rows_together": 7, "require": True}]}
     x, w = RNG.standard_normal((m, k)).astype(np.float16), RNG.standard_normal((k, n)).astype(np.float16)
     exe = build(matmul("f16", m, k, n), tmp_path, policy=policy)
-    for _ in range(3):
+    for _ in range(2):
         np.testing.assert_allclose(exe(x, w).astype(np.float64), x.astype(np.float64) @ w.astype(np.float64), rtol=1e-2, atol=1e-1)
 
 
