@@ -86,7 +86,7 @@ def test_matrix_products(tmp_path, m, k, n):
 
 
 @pytest.mark.parametrize("cluster", [False, True], ids=["alone", "two"])
-@pytest.mark.parametrize(("m", "k", "n"), [(300, 72, 136), (128 * 134, 512, 256), (2048, 4096, 4096)])
+@pytest.mark.parametrize(("m", "k", "n"), [(300, 72, 136), (128 * 134, 512, 256), (4096, 4096, 4096)])
 def test_products_of_blocks_with_a_producer(tmp_path, m, k, n, cluster):
     """A warp fetches for the others, and for two blocks of a cluster, over the ends of tiles, in groups of rows of which the last
     has fewer."""
