@@ -68,6 +68,7 @@ STAGES = (
         (
             "fuse-loops",
             "plan-fusion",
+            "sink-reshapes",
             "join-row-blocks",
             "recompute-operands",
             "join-contractions",

@@ -13,13 +13,13 @@ if TYPE_CHECKING:
     from .device import Execution as Execution
     from .device import SimulatedProgram as SimulatedProgram
     from .errors import SimulationError as SimulationError
-    from .launch import Kernels as Kernels
+    from .kernels import Kernels as Kernels
     from .tma import MappedTensor as MappedTensor
 
 _HOME = {
     "Counters": "counters",
     "Execution": "device",
-    "Kernels": "launch",
+    "Kernels": "kernels",
     "MappedTensor": "tma",
     "SimulatedProgram": "device",
     "SimulationError": "errors",

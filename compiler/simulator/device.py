@@ -27,7 +27,8 @@ from hloom.runtime.dtypes import numpy_dtype
 from .counters import Counters
 from .device_memory import Buffers
 from .errors import SimulationError
-from .launch import Kernels
+from .kernels import Kernels
+from .launch import KernelTable
 
 _SAMPLED_LAUNCHES = 4
 """The launches of a kernel in a loop whose requests are counted."""
@@ -57,7 +58,10 @@ class SimulatedProgram:
     """
 
     def __init__(
-        self, module: str | ir.Module | ir.Operation, constants: Mapping[str, Buffer] | None = None, kernels: type[Kernels] = Kernels
+        self,
+        module: str | ir.Module | ir.Operation,
+        constants: Mapping[str, Buffer] | None = None,
+        kernels: type[KernelTable] = Kernels,
     ):
         """`constants`: the bytes of the memref.globals that hold no value in the module. `kernels` is what runs the kernels."""
         constants = constants or {}
@@ -98,7 +102,7 @@ def _constant(op: ir.Operation, given: Mapping[str, Buffer]) -> Buffer:
 class _Entry:
     """@main or @init: its buffers and its thunks."""
 
-    def __init__(self, program: ir.Operation, named: dict[str, ir.Operation], kernels: Kernels, constants: Mapping[str, Buffer]):
+    def __init__(self, program: ir.Operation, named: dict[str, ir.Operation], kernels: KernelTable, constants: Mapping[str, Buffer]):
         self.name, self.kernels = symbol_name(program), kernels
         signature = ir.FunctionType(ir.TypeAttr(program.attributes["signature"]).value)
         self.inputs, self.outputs = list(signature.inputs), list(signature.results)
@@ -146,7 +150,7 @@ class _Entry:
 class _Run:
     """What runs the thunks of an entry once (dialects/thunk.py's Machine)."""
 
-    def __init__(self, buffers: Buffers, kernels: Kernels, execution: Execution):
+    def __init__(self, buffers: Buffers, kernels: KernelTable, execution: Execution):
         self.read, self.write = buffers.read, buffers.write
         self.buffers, self.kernels, self.execution = buffers, kernels, execution
 

@@ -13,7 +13,6 @@ from hloom.compiler.parsing import parse_module
 from hloom.dialects.context import make_context
 from hloom.passes.common.rewriting import defining_op, integer, integers, symbol_name, walk
 from hloom.passes.gpu.support.launch import UPDATED, is_cooperative, tensor_maps
-from hloom.runtime.lazy import lazy
 
 from . import ops_arith, ops_gpu, ops_memory, ops_nvgpu, ops_vector, ops_wgmma  # noqa: F401  each registers its ops
 from .batch import Batch
@@ -31,8 +30,8 @@ THREADS_AT_ONCE = 16384
 """Enough that numpy's overhead does not count, few enough that a value of all threads stays in the L2 cache."""
 
 
-class Kernels:
-    """The kernels of a module, each translated when it is first launched.
+class KernelTable:
+    """The kernels of a module, each translated when it is first launched. All threads of a block take each step together.
 
     `module` is MLIR text, a module that holds a gpu.module, or a gpu.module; later changes to it make no difference.
     """
@@ -70,16 +69,7 @@ class Kernels:
 
         Grid and block are those of the attributes known_grid_size and known_block_size. `sample=False` counts no requests: they cost time.
         """
-        if self._kernel(name).has_roles:
-            return self._as_ptx.launch(name, arrays, checks, sample)
         return self._kernel(name).launch(arrays, checks, sample, self.threads_at_once)
-
-    @lazy
-    def _as_ptx(self) -> Kernels:
-        """What runs kernels whose warps wait for each other: in lockstep the first to wait would wait for ever."""
-        from .ptx_kernels import PtxKernels
-
-        return PtxKernels(self._root)
 
     def _kernel(self, name: str) -> _Kernel:
         if name not in self._functions:

@@ -15,12 +15,12 @@ from hloom.runtime.lazy import lazy
 
 from .counters import Counters
 from .errors import SimulationError
-from .launch import Kernels
+from .launch import KernelTable
 from .ptx import Module, Region, TensorMap, launch
 from .tma import MappedTensor
 
 
-class PtxKernels(Kernels):
+class PtxKernels(KernelTable):
     """Launches what LLVM emits for the kernels; what is known of their arguments is still read from the module."""
 
     @lazy

@@ -15,7 +15,8 @@ from hloom.runtime.signature import TensorSpec
 from hloom.runtime.tensors import TO_KIND, view
 
 from .device import Execution, SimulatedProgram
-from .launch import Kernels
+from .kernels import Kernels
+from .launch import KernelTable
 from .ptx_kernels import PtxKernels
 
 _NOTHING = np.empty(0, np.uint8)
@@ -35,7 +36,7 @@ class SimulatedDevice:
         self.last = Execution()
 
     @staticmethod
-    def kernels() -> type[Kernels]:
+    def kernels() -> type[KernelTable]:
         """What runs the kernels."""
         return Kernels
 
@@ -80,7 +81,7 @@ class PtxDevice(SimulatedDevice):
     """Runs the PTX that LLVM emits for the kernels: `target="sim:sm_90a+ptx"`."""
 
     @staticmethod
-    def kernels() -> type[Kernels]:
+    def kernels() -> type[KernelTable]:
         return PtxKernels
 
 

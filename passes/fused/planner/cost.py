@@ -64,7 +64,8 @@ class CostModel:
 
     def union(self, p: Group, c: Group, union: Union, of_p: tuple[int, int], of_c: tuple[int, int]) -> tuple[int, int]:
         """(memory, arithmetic) of the union, from those of its parts, without building it."""
-        if union.same_axes and p.axes.keys() == c.axes.keys() == union.axes.keys() and p.moves_only == c.moves_only:
+        c = union.recut or c
+        if union.recut is None and union.same_axes and p.axes.keys() == c.axes.keys() == union.axes.keys() and p.moves_only == c.moves_only:
             small, large = (p, c) if len(p.reads) <= len(c.reads) else (c, p)
             twice = {v: s for v, s in small.reads.items() if large.reads.get(v) == s}
             twice.update((v, c.reads[v]) for v in union.edge)

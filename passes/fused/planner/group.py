@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-from ...common.index_expression import ZERO, Expr, dims_of, substitute
+from ...common.index_expression import ZERO, Expr, dims_of, reshape_point, substitute
 from ...common.ops import Kind
 from .axes import Axis, Signature, var
 from .records import Op, Program
@@ -136,7 +136,8 @@ def seed(op: Op, program: Program) -> Group:
 
 @dataclass(frozen=True, slots=True)
 class Union:
-    """How to make one group of two: the images of the other's axes, the axes and results afterwards, and the values between them."""
+    """How to make one group of two: the images of the other's axes, the axes and results afterwards, and the values between them. `recut`
+    stands for the group that takes the other in, where its axes must be others."""
 
     images: tuple[Image, ...]
     axes: dict[int, Axis]
@@ -144,6 +145,7 @@ class Union:
     edge: tuple[int, ...]
     phases: int
     instances: int
+    recut: Group | None = None
 
     @property
     def same_axes(self) -> bool:
@@ -153,6 +155,7 @@ class Union:
 
 def absorb(group: Group, other: Group, union: Union, ops: Sequence[Op]) -> Group:
     """The union of two groups, each image of `other` evaluated in `group`'s axes. Both are used up."""
+    group = union.recut or group
     same = union.same_axes
     small, large = other, group
     if same and len(other.body) + len(other.reads) > len(group.body) + len(group.reads):
@@ -204,6 +207,18 @@ def work_of(op: Op) -> int:
 def with_signatures(old: tuple[Signature, ...], new: tuple[Signature, ...]) -> tuple[Signature, ...]:
     """The signatures of both, each once, in order."""
     return tuple(dict.fromkeys((*old, *new))) if len(old) + len(new) > 1 else old + new
+
+
+def recut(group: Group, extents: Sequence[int]) -> Group:
+    """A copy of a plain loop over axes of these extents, in the same linear order: what was a dimension may be a part of an axis."""
+    axes = {i: Axis(extent) for i, extent in enumerate(extents) if extent != 1}
+    old = group.parallel
+    places = reshape_point([var(i, extent) for i, extent in enumerate(extents)], extents, group.extents(old))
+    image = dict(zip(old, places, strict=True))
+    body = {substitute(signature, image): Bucket(set(bucket.ops), bucket.work) for signature, bucket in group.body.items()}
+    reads = {value: tuple(substitute(signature, image) for signature in signatures) for value, signatures in group.reads.items()}
+    results = {value: substitute(signature, image) for value, signature in group.results.items()}
+    return replace(group, axes=axes, body=body, reads=reads, results=results)
 
 
 def copy(group: Group) -> Group:

@@ -17,13 +17,15 @@ from .records import Value
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What one kernel may hold. `row_bytes`: a row that stays in the cache while its tile is computed; `column_bytes`: so much of columns
-    that do, 0 where no kernel has tiles of columns. `linear_epilogues`: whether the kernels of contractions (those of GPUs) read what
-    their epilogue needs at indices that are linear in their rows and columns alone."""
+    that do, 0 where no kernel has tiles of columns. `reshaped_rows`: whether what follows from rows may have another shape.
+    `linear_epilogues`: whether the kernels of contractions (those of GPUs) read what their epilogue needs at indices that are linear in
+    their rows and columns alone."""
 
     instances: int = 1024
     instances_per_op: int = 4
     row_bytes: int = 1 << 20
     column_bytes: int = 0
+    reshaped_rows: bool = False
     linear_epilogues: bool = False
 
 

@@ -134,7 +134,7 @@ def _columns(root: TileOp, axes: Axes, rows: int, target: TargetView) -> int:
     again = len(summing) > 1 or any(op.op.results[0] in axes.results for op in whole if op not in summing)
     if not again:
         return _MOST_COLUMNS
-    size = max(element_bytes(ir.RankedTensorType(value.type).element_type) for value in root.inputs)
+    size = max(element_bytes(ir.RankedTensorType(value.type).element_type) for value in (*root.inputs, *root.inits))
     held = target.l2_bytes // 8 // max(1, rows * size * 2)
     return max(KEPT_COLUMNS, min(_MOST_COLUMNS, held // KEPT_COLUMNS * KEPT_COLUMNS))
 

@@ -254,3 +254,22 @@ func.func @columns(%x: tensor<2x21x1000xf32>) -> tensor<2x21x1000xf32> {
   %2 = stablehlo.subtract %x, %1 : tensor<2x21x1000xf32>
   return %2 : tensor<2x21x1000xf32>
 }
+
+// -----
+
+// The rows of a group norm, whose result has another shape: the consumer's axes are those of the rows.
+// CHECK-LABEL: func.func @reshaped_rows
+// CHECK-NEXT: [[R:%.+]] = call @fusion_0(%arg0, %arg1)
+// CHECK-NEXT: return [[R]]
+// CHECK: func.func private @fusion_0({{.*}}) -> tensor<1x32x8x8xf32>
+// CHECK-SAME: hloom.kind = "multi_reduce"
+func.func @reshaped_rows(%x: tensor<1x32x8x8xf32>, %r: tensor<1x32x8x8xf32>) -> tensor<1x32x8x8xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reshape %x : (tensor<1x32x8x8xf32>) -> tensor<4x8x64xf32>
+  %1 = stablehlo.reduce(%0 init: %z) applies stablehlo.maximum across dimensions = [1, 2] : (tensor<4x8x64xf32>, tensor<f32>) -> tensor<4xf32>
+  %2 = stablehlo.broadcast_in_dim %1, dims = [0] : (tensor<4xf32>) -> tensor<4x8x64xf32>
+  %3 = stablehlo.subtract %0, %2 : tensor<4x8x64xf32>
+  %4 = stablehlo.reshape %3 : (tensor<4x8x64xf32>) -> tensor<1x32x8x8xf32>
+  %5 = stablehlo.add %4, %r : tensor<1x32x8x8xf32>
+  return %5 : tensor<1x32x8x8xf32>
+}

@@ -13,12 +13,13 @@ Declines, with the codes of docs/fusion.md: operands of a contraction, values of
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from math import prod
 
 from ....common.index_expression import Expr, dims_of, linearise, substitute
 from ..axes import Axis, Signature, var
 from ..codes import Code, DecisionCode
-from ..group import Group, Image, Union
+from ..group import Group, Image, Union, recut
 from ..grouping import Grouping
 from ..legality import Limits, Refusal, checked
 from ..records import Value
@@ -61,10 +62,30 @@ class Vertical(Rule):
 
 def vertical(p: Group, c: Group, kept: Iterable[tuple[int, Signature]], values: Sequence[Value], limits: Limits) -> Union | Refusal:
     """The producer `p` moved into its consumer `c`. `kept`: those of p's results that are needed by others too, and must stay results."""
+    found = _moved(p, c, kept, values, limits)
+    rows = _along_rows(p, c) if isinstance(found, Refusal) and limits.reshaped_rows else None
+    if rows is None:
+        return found
+    again = _moved(p, rows, kept, values, limits)
+    return found if isinstance(again, Refusal) else replace(again, recut=rows)
+
+
+def _along_rows(p: Group, c: Group) -> Group | None:
+    """A consumer that is a loop over as many points as the producer reads to reduce rows, with these for axes: a reshape parts the two."""
+    if not p.reductions or not p.row or p.window or p.contraction is not None or not c.iterates or c.reduced:
+        return None
+    extents = p.extents((*p.parallel, *p.reduced))
+    theirs = c.extents(c.parallel)
+    return recut(c, extents) if extents != theirs and prod(extents) == prod(theirs) else None
+
+
+def _moved(p: Group, c: Group, kept: Iterable[tuple[int, Signature]], values: Sequence[Value], limits: Limits) -> Union | Refusal:
     edge = tuple(v for v in p.results if v in c.reads)
     if any(v in c.packed for v in edge):
         return Refusal(Code.NOT_TILEABLE, "a contraction reads its operands as whole packed buffers")
     images = _images(p, c, edge)
+    if any(axis not in image for image in images for axis in p.parallel):
+        return Refusal(Code.NOT_TILEABLE, "the value's dimensions are parts of axes")
     axes = c.axes
     if not p.iterates:
         axes = dict(axes)

@@ -1,0 +1,52 @@
+// RUN: hloom-opt %s --sink-reshapes --split-input-file | filecheck %s
+
+// Changed: What follows a group norm is computed on its rows; the residual is read so, a number for all stays one.
+// CHECK-LABEL: func.func private @fusion_0(
+// CHECK: %[[Y:.*]] = stablehlo.multiply {{.*}} : tensor<32x10x4096xf32>
+// CHECK: %[[R:.*]] = stablehlo.reshape %arg2 : (tensor<1x320x64x64xf32>) -> tensor<32x10x4096xf32>
+// CHECK: %[[S:.*]] = stablehlo.add %[[Y]], %[[R]] : tensor<32x10x4096xf32>
+// CHECK: %[[Z:.*]] = stablehlo.constant dense<0.000000e+00> : tensor<32x10x4096xf32>
+// CHECK: %[[M:.*]] = stablehlo.maximum %[[S]], %[[Z]] : tensor<32x10x4096xf32>
+// CHECK: %[[O:.*]] = stablehlo.reshape %[[M]] : (tensor<32x10x4096xf32>) -> tensor<1x320x64x64xf32>
+// CHECK: return %[[O]]
+func.func private @fusion_0(%c: tensor<32x10x4096xf32>, %s: tensor<32x10x4096xf32>, %r: tensor<1x320x64x64xf32>) -> tensor<1x320x64x64xf32> attributes {hloom.kind = "multi_reduce"} {
+  %0 = stablehlo.multiply %c, %s : tensor<32x10x4096xf32>
+  %1 = stablehlo.reshape %0 : (tensor<32x10x4096xf32>) -> tensor<1x320x64x64xf32>
+  %2 = stablehlo.add %1, %r : tensor<1x320x64x64xf32>
+  %z = stablehlo.constant dense<0.0> : tensor<1x320x64x64xf32>
+  %3 = stablehlo.maximum %2, %z : tensor<1x320x64x64xf32>
+  return %3 : tensor<1x320x64x64xf32>
+}
+
+// -----
+
+// Declined: a reshape of an argument is a view; a loop has the axes of its result.
+// CHECK-LABEL: func.func private @view(
+// CHECK: stablehlo.exponential {{.*}} : tensor<4x8xf32>
+// CHECK-LABEL: func.func private @loop(
+// CHECK: stablehlo.exponential {{.*}} : tensor<4x8xf32>
+func.func private @view(%x: tensor<32xf32>) -> tensor<4x8xf32> attributes {hloom.kind = "multi_reduce"} {
+  %0 = stablehlo.reshape %x : (tensor<32xf32>) -> tensor<4x8xf32>
+  %1 = stablehlo.exponential %0 : tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
+func.func private @loop(%x: tensor<32xf32>) -> tensor<4x8xf32> attributes {hloom.kind = "loop"} {
+  %0 = stablehlo.negate %x : tensor<32xf32>
+  %1 = stablehlo.reshape %0 : (tensor<32xf32>) -> tensor<4x8xf32>
+  %2 = stablehlo.exponential %1 : tensor<4x8xf32>
+  return %2 : tensor<4x8xf32>
+}
+
+// -----
+
+// Unchanged: the rows of GPUs.
+module attributes {hloom.target = {kind = "cuda", compute_capability = 90 : i64}} {
+  // CHECK-LABEL: func.func private @rows(
+  // CHECK: stablehlo.exponential {{.*}} : tensor<4x8xf32>
+  func.func private @rows(%x: tensor<32xf32>) -> tensor<4x8xf32> attributes {hloom.kind = "multi_reduce"} {
+    %0 = stablehlo.negate %x : tensor<32xf32>
+    %1 = stablehlo.reshape %0 : (tensor<32xf32>) -> tensor<4x8xf32>
+    %2 = stablehlo.exponential %1 : tensor<4x8xf32>
+    return %2 : tensor<4x8xf32>
+  }
+}
