@@ -234,7 +234,7 @@ def by_index(names: Sequence[str], bind: Mapping[int | str, Any]) -> dict[int, A
     indices = {name: index for index, name in enumerate(names)}
     found: dict[int, Any] = {}
     for key, value in bind.items():
-        for name, leaf in _leaves(names, key, value).items():
+        for name, leaf in _leaves(indices, key, value).items():
             index = indices.get(name) if isinstance(name, str) else name
             if index not in range(len(names)):
                 raise CompileError(f"bind names {name!r}, which is no argument", remedy=f"the arguments: {', '.join(names) or 'none'}")
@@ -247,8 +247,8 @@ def covers(key: int | str, name: str) -> bool:
     return isinstance(key, str) and (name == key or name.startswith((f"{key}[", f"{key}.")))
 
 
-def _leaves(names: Sequence[str], key: int | str, value: Any) -> dict[int | str, Any]:
-    if key in names or not any(covers(key, name) for name in names):
+def _leaves(names: Collection[str], key: int | str, value: Any) -> dict[int | str, Any]:
+    if isinstance(key, int) or key in names or not any(covers(key, name) for name in names):
         return {key: value}
     from jax.tree_util import keystr, tree_flatten_with_path  # JAX's front end alone has such names
 

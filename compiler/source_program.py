@@ -77,10 +77,11 @@ class SourceProgram(Imported):
         mark_bound(main, indices)
         marked = bound_arguments(main)
         given = [index for index in range(len(self.inputs)) if index not in self.state]
-        if pytree.count(self.in_tree) + pytree.count(self.kwarg_tree) == len(given):
+        positional = pytree.count(self.in_tree)
+        if positional + pytree.count(self.kwarg_tree) == len(given):
             free = given  # marked in the text: the structure counts them all
         gone = {position for position, index in enumerate(free) if index in marked}
-        if any(position >= pytree.count(self.in_tree) for position in gone):
+        if any(position >= positional for position in gone):
             raise CompileError("keyword arguments cannot be bound", remedy="make them positional")
         self.in_tree = pytree.without(self.in_tree, gone)
         return marked

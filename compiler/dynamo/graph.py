@@ -27,6 +27,7 @@ from ..frontends.torch_control_flow import is_control_flow
 from ..frontends.torch_higher_order import without_higher_order
 from ..frontends.torch_import import SMALL, line_of, stablehlo_of
 from ..frontends.torch_layouts import order_of_value
+from ..frontends.torch_nodes import module_of
 from ..source_program import Imported
 from .call import GIVEN, MADE, PASSED, Call, Frame, executable, keep, kept_call
 from .keys import About, are_off, graph_key
@@ -163,7 +164,7 @@ class _Graph:
         return graph_key(self.graph, self.bound, (self.taken, self.results, self.changed, sorted(static)), about)
 
     def imported(self) -> Imported:
-        program = GraphModule(self.module, self.graph)
+        program = module_of(self.module, self.graph)
         bound: dict[int, np.ndarray] = {n: as_array(self.bound[node]) for n, node in enumerate(self.arguments) if node in self.bound}
         return Imported(
             stablehlo_of(program, make_context()),

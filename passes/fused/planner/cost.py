@@ -52,6 +52,8 @@ class CostModel:
         self._updated = {op.operands[0]: op.results[0] for op in program.ops if op.window is not None}
         """What is updated in place, with the result: it is not read, and of the result a window is written."""
         self._written = {op.results[0]: op.window for op in program.ops if op.window is not None}
+        self._read: dict[tuple[int, tuple[Signature, ...], int | None, int], int] = {}
+        """What `_read_in` gave: most of the reads around a merge were priced before."""
         self._whole = [value.bytes * SECOND // bandwidth for value, bandwidth in zip(program.values, self._bandwidth)]
 
     def time(self, memory: int, arithmetic: int) -> int:
@@ -140,15 +142,24 @@ class CostModel:
         waste = TRANSPOSED if (group.moves_only if moves_only is None else moves_only) else STRIDED
         total = 0
         for value, signatures in reads.items():
-            strided: tuple[Signature, ...] = ()
-            if value not in group.packed and self.values[value].bytes > self.target.l1_bytes:
-                strided = tuple(s for s in signatures if across(s, lane))
-            touched = self.touched(value, signatures, group)
-            if strided:
-                along = tuple(s for s in signatures if s not in strided)
-                touched = self.touched(value, along, group) + waste * self.touched(value, strided, group)
-            total += touched * SECOND // self._bandwidth[value]
+            if self._updated.get(value) in group.results:
+                continue
+            read = value, signatures, None if value in group.packed else lane, waste
+            if (known := self._read.get(read)) is None:
+                known = self._read[read] = self._read_in(group, *read)
+            total += known
         return total
+
+    def _read_in(self, group: Group, value: int, signatures: tuple[Signature, ...], lane: int | None, waste: int) -> int:
+        """Picoseconds to read a value at those signatures, which tell their axes' extents; it is packed where there is no lane."""
+        strided: tuple[Signature, ...] = ()
+        if self.values[value].bytes > self.target.l1_bytes:
+            strided = tuple(s for s in signatures if across(s, lane))
+        touched = self.touched(value, signatures, group)
+        if strided:
+            along = tuple(s for s in signatures if s not in strided)
+            touched = self.touched(value, along, group) + waste * self.touched(value, strided, group)
+        return touched * SECOND // self._bandwidth[value]
 
 
 def lane_axis(group: Group) -> int | None:

@@ -64,6 +64,8 @@ class Planner:
         self.accepted: list[Decision] = []
         self.declined: dict[tuple[int, int], Decision] = {}
         self.offered = 0
+        self.priced: dict[tuple[int, int], tuple[Union, tuple[int, int], tuple[int, int]]] = {}
+        """The last union of two nodes, of which versions, and its price; a rule may give the same object while neither group has changed."""
 
     def run(self) -> list[Group | int]:
         """The final groups and the control ops, in a topological order."""
@@ -109,10 +111,7 @@ class Planner:
         if len(once) == len(nodes):
             once = []
         before = sum(self.cost.time(*self.times[n]) for n in nodes if n not in once)
-        parts = []
-        for v, union in zip(targets, unions):
-            other, base = (v, u) if rule.into_first else (u, v)
-            parts.append(self.cost.union(self.grouping.at(other), self.grouping.at(base), union, self.times[other], self.times[base]))
+        parts = [self.price(rule, u, v, union) for v, union in zip(targets, unions)]
         after = sum(self.cost.time(*part) for part, v in zip(parts, targets) if not (u in once and v in once))
         gain = before - after - self.held(u, targets, unions)
         wish = self.wishes.of(self.grouping.at(u), [self.grouping.at(v) for v in targets], rule.name) if self.wishes else None
@@ -134,6 +133,16 @@ class Planner:
             if again and not once:
                 refusal = Refusal(Code.RECOMPUTE_TOO_HIGH, "evaluating it again costs more than it saves", rho)
             self.decline(u, targets[0], refusal, unions[0], before, after)
+
+    def price(self, rule: Rule, u: int, v: int, union: Union) -> tuple[int, int]:
+        """(memory, arithmetic) of a union."""
+        known, versions = self.priced.get((u, v)), (self.versions[u], self.versions[v])
+        if known is not None and known[0] is union and known[1] == versions:
+            return known[2]
+        other, base = (v, u) if rule.into_first else (u, v)
+        priced = self.cost.union(self.grouping.at(other), self.grouping.at(base), union, self.times[other], self.times[base])
+        self.priced[u, v] = union, versions, priced
+        return priced
 
     def held(self, u: int, targets: tuple[int, ...], unions: tuple[Union, ...]) -> int:
         """The price of the bytes that a merge adds to a peak near the policy's limit: they could be written to memory and read back."""

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from ..codes import Code, DecisionCode
 from ..group import Group, Union
 from ..grouping import Grouping
-from ..legality import Limits
+from ..legality import Limits, Refusal
 from . import Proposal, Rule
 from .vertical import vertical
 
@@ -22,6 +22,10 @@ MOST = 8
 
 class Copies(Rule):
     name = "copies"
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[int, int], tuple[Group, Group, Union | Refusal]] = {}
+        """The last union of two nodes, and of which groups: a producer is proposed again when any of its consumers has changed."""
 
     def proposals(self, grouping: Grouping, limits: Limits, node: int, upstream: bool) -> Iterator[Proposal]:
         for producer in (*(sorted(grouping.dag.predecessors[node]) if upstream else ()), node):
@@ -39,8 +43,17 @@ class Copies(Rule):
         unions = []
         for consumer in consumers:
             into = grouping.groups[consumer]
-            union = vertical(group, into, (), grouping.program.values, limits) if into else None
+            union = self._union(grouping, limits, node, consumer, group, into) if into else None
             if not isinstance(union, Union):
                 return
             unions.append(union)
         yield Proposal(node, tuple(consumers), tuple(unions))
+
+    def _union(self, grouping: Grouping, limits: Limits, node: int, consumer: int, group: Group, into: Group) -> Union | Refusal:
+        """The same object for the same groups, by which the planner knows its price."""
+        known = self._made.get((node, consumer))
+        if known is not None and known[0] is group and known[1] is into:
+            return known[2]
+        union = vertical(group, into, (), grouping.program.values, limits)
+        self._made[node, consumer] = group, into, union
+        return union
