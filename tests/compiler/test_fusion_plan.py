@@ -17,6 +17,7 @@ from hloom.passes.common.rewriting import functions, symbol_name, walk
 from hloom.passes.errors import InvalidProgramError, UnsupportedOpError
 from hloom.passes.fused.plan_fusion import plan_fusion
 from hloom.passes.fused.planner.cost import CostModel
+from hloom.passes.fused.planner.plan import Planner
 
 HOST_OPS = {"func.call", "stablehlo.constant", "stablehlo.while", "stablehlo.case", "stablehlo.if", "func.return", "stablehlo.return"}
 SHAPES = [(4, 6), (6, 4), (24,), (4, 2, 3), (1, 6), (4, 1), (4,), (6,), (2, 12), ()]
@@ -310,6 +311,26 @@ def test_the_plan_is_the_same_in_every_process(seed):
         environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
         texts.add(subprocess.run([sys.executable, "-c", source], env=environment, capture_output=True, text=True, check=True).stdout)
     assert len(texts) == 1 and "FUSED_" in texts.pop()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_price_that_is_remembered_is_what_it_would_be_anew(seed, monkeypatch):
+    price, remembered = Planner.price, []
+
+    def compared(self, rule, u, v, union):
+        known = (u, v) in self.priced and self.priced[u, v][0] is union
+        given = price(self, rule, u, v, union)
+        del self.priced[u, v]
+        reads = dict(self.cost._read)
+        self.cost._read.clear()
+        assert given == price(self, rule, u, v, union)
+        self.cost._read.update(reads)
+        remembered.append(known)
+        return given
+
+    monkeypatch.setattr(Planner, "price", compared)
+    plan(Writer(seed).text(150))
+    assert any(remembered)
 
 
 def test_an_op_without_an_access_map_is_refused_by_name():

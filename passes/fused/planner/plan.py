@@ -65,7 +65,7 @@ class Planner:
         self.declined: dict[tuple[int, int], Decision] = {}
         self.offered = 0
         self.priced: dict[tuple[int, int], tuple[Union, tuple[int, int], tuple[int, int]]] = {}
-        """The last union of two nodes, of which versions, and its price; a rule may give the same object while neither group has changed."""
+        """The last union of two nodes, of which versions, and its price; a rule may give the same again while neither group changes."""
 
     def run(self) -> list[Group | int]:
         """The final groups and the control ops, in a topological order."""
@@ -110,7 +110,8 @@ class Planner:
         once = [n for n in nodes if self.constant[n]]  # is computed once, in @init: costs a call nothing
         if len(once) == len(nodes):
             once = []
-        before = sum(self.cost.time(*self.times[n]) for n in nodes if n not in once)
+        alone = [self.cost.time(*self.times[n]) for n in nodes]
+        before = sum([time for n, time in zip(nodes, alone) if n not in once])
         parts = [self.price(rule, u, v, union) for v, union in zip(targets, unions)]
         after = sum(self.cost.time(*part) for part, v in zip(parts, targets) if not (u in once and v in once))
         gain = before - after - self.held(u, targets, unions)
@@ -120,7 +121,7 @@ class Planner:
                 u, targets[0], Refusal(Code.POLICY_FORBIDDEN, "the policy keeps them apart"), unions[0], before, after, wish.rule
             )
         candidate = Candidate(rule, u, targets, unions, tuple(self.versions[n] for n in nodes), before, after, tuple(parts), wish)
-        least = min(self.cost.time(*self.times[n]) for n in nodes)  # removing a small kernel gains little of a large one's time
+        least = min(alone)  # removing a small kernel gains little of a large one's time
         if wish or gain > max(self.cost.target.min_gain_ps, 0 if self.once else least // 100):
             gain += FORCED_PS if wish else 0
             ops = self.grouping.nodes
