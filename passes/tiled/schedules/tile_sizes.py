@@ -49,6 +49,7 @@ _LEAST_COLUMNS = 32
 _SPLIT_ROWS = 24
 """At least, of a product whose weights are split in registers: fewer would read these too often."""
 _SHALLOW_ROWS = 6
+"""Of a block of registers, where sums have few steps."""
 _TILES_A_CORE = 4
 _MOST_PANELS = 4
 

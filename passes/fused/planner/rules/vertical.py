@@ -4,7 +4,8 @@
 
 Each signature at which the consumer reads the producer's result gives an *image* of the producer's axes. A plain loop may have any image,
 and several. A reduction has one image only, onto whole axes in the same order: the consumer's axes that the reduced value lacks are unified
-with the axes it was reduced over, and a row that is reduced and used again stays whole in the tile. A contraction has an image in the same
+with the axes it was reduced over, and a row that is reduced and used again stays whole in the tile. Where a reshape parts the two, a
+consumer that only loops takes the rows' axes. A contraction has an image in the same
 linear order, and nothing reduces its result.
 
 Declines, with the codes of docs/fusion.md: operands of a contraction, values of others that would not be whole, images of other forms.
