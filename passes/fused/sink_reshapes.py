@@ -43,13 +43,17 @@ def _elementwise(op: ir.Operation) -> list[ir.Value] | None:
     function = op.parent
     if function.name != "func.func" or "hloom.kind" not in function.attributes or kind_of(function) != _KIND:
         return None
-    computed = [x for value in op.operands if (x := _reshaped(value)) is not None]
+    computed = [
+        x for value in op.operands if build.shape_of(value) == build.shape_of(op.results[0]) and (x := _reshaped(value)) is not None
+    ]
     if not computed:
         return None
-    shape = build.shape_of(computed[0])
+    shape, theirs = build.shape_of(computed[0]), build.shape_of(op.results[0])
     kind = build.tensor(shape, build.element_of(op.results[0]))
-    made = value_of(op.name, kind, [_seen_as(value, shape) for value in op.operands], **attributes_of(op))
-    return [build.reshape(made, build.shape_of(op.results[0]))]
+    operands = [
+        _seen_as(value, shape) if build.shape_of(value) == theirs else value for value in op.operands
+    ]  # one condition may be for all
+    return [build.reshape(value_of(op.name, kind, operands, **attributes_of(op)), theirs)]
 
 
 def _reshaped(value: ir.Value) -> ir.Value | None:
@@ -62,8 +66,6 @@ def _seen_as(value: ir.Value, shape: list[int]) -> ir.Value:
     before, splat = _reshaped(value), constants.splat_attribute(value)
     if before is not None and build.shape_of(before) == shape:
         return before
-    if not build.shape_of(value):
-        return value
     if splat is not None:
         return build.splat(build.tensor(shape, build.element_of(value)), splat)
     return build.reshape(value, shape)

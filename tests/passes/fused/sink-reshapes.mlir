@@ -39,6 +39,27 @@ func.func private @loop(%x: tensor<32xf32>) -> tensor<4x8xf32> attributes {hloom
 
 // -----
 
+// Changed: numbers of no dimensions have shapes, too; a condition for all elements has another than these.
+// CHECK-LABEL: func.func private @one(
+// CHECK: %[[R:.*]] = stablehlo.reshape %arg1 : (tensor<f32>) -> tensor<1xf32>
+// CHECK: stablehlo.add {{.*}}, %[[R]] : tensor<1xf32>
+// CHECK-LABEL: func.func private @condition(
+// CHECK: stablehlo.select %arg2, {{.*}} : tensor<i1>, tensor<32xf32>
+func.func private @one(%x: tensor<1xf32>, %y: tensor<f32>) -> tensor<f32> attributes {hloom.kind = "multi_reduce"} {
+  %0 = stablehlo.negate %x : tensor<1xf32>
+  %1 = stablehlo.reshape %0 : (tensor<1xf32>) -> tensor<f32>
+  %2 = stablehlo.add %1, %y : tensor<f32>
+  return %2 : tensor<f32>
+}
+func.func private @condition(%x: tensor<32xf32>, %y: tensor<4x8xf32>, %c: tensor<i1>) -> tensor<4x8xf32> attributes {hloom.kind = "multi_reduce"} {
+  %0 = stablehlo.negate %x : tensor<32xf32>
+  %1 = stablehlo.reshape %0 : (tensor<32xf32>) -> tensor<4x8xf32>
+  %2 = stablehlo.select %c, %1, %y : tensor<i1>, tensor<4x8xf32>
+  return %2 : tensor<4x8xf32>
+}
+
+// -----
+
 // Unchanged: the rows of GPUs.
 module attributes {hloom.target = {kind = "cuda", compute_capability = 90 : i64}} {
   // CHECK-LABEL: func.func private @rows(
