@@ -12,6 +12,8 @@ from math import ceil, prod
 
 from torch_mlir import ir
 
+from hloom.dialects.target import TargetView
+
 from .affine import dim_position, loop_of, read_maps
 from .rewriting import defining_op, walk
 
@@ -81,6 +83,11 @@ def loop_index(value: ir.Value) -> int | None:
 
 KEPT_COLUMNS = 64
 """A tile of columns that are reduced and used again has as many of each row, at least: memory takes longer runs best."""
+
+
+def kept_bytes(target: TargetView) -> int:
+    """What such a tile may hold of L2."""
+    return target.l2_bytes // 8
 
 
 def even_size(extent: int, most: int) -> int:

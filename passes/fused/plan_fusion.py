@@ -32,6 +32,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
+from ..common.axes import kept_bytes
 from ..common.ops import OPS
 from ..errors import UnsupportedOpError
 from ..registry import register_pass
@@ -65,7 +66,7 @@ def plan_fusion(module: ir.Operation, *, max_instances: int = 1024, library_perc
             _refuse_ops_of_a_cpu(program)
         cost = CostModel(target, program)
         is_gpu = target.kind == "cuda"
-        columns = 0 if is_gpu else target.l2_bytes // 8
+        columns = 0 if is_gpu else kept_bytes(target)
         limits = Limits(max_instances, row_bytes=target.l2_bytes, column_bytes=columns, reshaped_rows=not is_gpu, linear_epilogues=is_gpu)
         wishes, tiles = Wishes(policy, program) if policy.fuse else None, Tiles(policy, program)
         blocks: dict[int, list[Item]] = {}

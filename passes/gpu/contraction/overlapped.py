@@ -29,12 +29,13 @@ from ...common.linear_index import LinearIndex
 from ...common.rewriting import index_constant
 from ...tiled.schedules.gpu_contraction import TileSchedule
 from ..support.emit import barrier, block_id, divide, remainder, thread_id
-from ..support.launch import SWIZZLE_ALIGNMENT, OpenKernel, open_kernel, shared_bytes, shared_view
+from ..support.launch import SWIZZLE_ALIGNMENT, OpenKernel, open_kernel
 from ..support.layout import Layout
 from .contraction import ContractionGroup
 from .cp_async import TileShape
 from .epilogue import EpilogueEmitter
 from .pipeline import layout_of, tell
+from .rings import Rings
 from .tile_order import Place, Tiles
 from .tile_results import Multiplier, TileResults
 from .tma import BARRIER_BYTES, StageBarriers, TensorMapParameter, TmaCopy, tensor_map
@@ -96,16 +97,15 @@ class _StayingBlock:
         self.tiles, self.schedule, self.results, self.blocks = tiles, schedule, results, blocks
         self.steps = -(-contraction.inner.extent // schedule.depth)
         self.thread, self.block = thread_id(), LinearIndex.of(block_id())
-        ring_shapes = [[schedule.stages, shape.lines, shape.length] for shape in shapes]
-        sizes = [shared_bytes(ring, shape.element) for ring, shape in zip(ring_shapes, shapes)]
-        places, room = (0, sizes[0]), sum(sizes) + results.staging_bytes
+        rings = Rings(schedule.stages, shapes)
+        room = rings.nbytes + results.staging_bytes
         arena = kernel.arena(room + BARRIER_BYTES * schedule.stages, SWIZZLE_ALIGNMENT)
-        self.rings = [shared_view(arena, at, ring, shape.element) for at, ring, shape in zip(places, ring_shapes, shapes)]
-        self.slab = results.slab_in(arena, sum(sizes))
+        self.rings = rings.views(arena)
+        self.slab = results.slab_in(arena, rings.nbytes)
         self.barriers = StageBarriers(arena, room, schedule.stages, len(maps), self.thread)
         self.copies = [
             TmaCopy(contraction, tensor, parameter, shape, (arena, at), self.barriers)
-            for tensor, parameter, shape, at in zip(maps, kernel.maps, shapes, places)
+            for tensor, parameter, shape, at in zip(maps, kernel.maps, shapes, rings.places)
         ]
         self.multiplier = make_multiplier(schedule, shapes, self.thread)
         self.epilogue = EpilogueEmitter(contraction, kernel.buffers)

@@ -30,11 +30,12 @@ from ...tiled.schedules.gpu_contraction import TileSchedule
 from ...tiled.schedules.wanted import BLOCKS, CLUSTER, PRODUCER, wanted_of_blocks
 from ...tiled.tiles_told import tell_rule
 from ..support.emit import barrier, block_id, remainder, thread_id
-from ..support.launch import ALIGNMENT, SWIZZLE_ALIGNMENT, OpenKernel, open_kernel, shared_bytes, shared_view
+from ..support.launch import ALIGNMENT, SWIZZLE_ALIGNMENT, OpenKernel, open_kernel
 from ..support.layout import Layout
 from .contraction import ContractionGroup
 from .cp_async import TileCopy, TileShape, commit, wait
 from .epilogue import EpilogueEmitter
+from .rings import Rings
 from .tile_order import Place, Tiles
 from .tile_results import Multiplier, TileResults
 from .tma import BARRIER_BYTES, StageBarriers, TmaCopy, tensor_map
@@ -68,18 +69,16 @@ def emit_tiled(
     with kernel.body:
         thread = thread_id()
         place = tiles.place(block_id())
-        ring_shapes = [[schedule.stages, shape.lines, shape.length] for shape in shapes]
-        sizes = [shared_bytes(ring, shape.element) for ring, shape in zip(ring_shapes, shapes)]
-        results = TileResults(contraction, schedule, sum(sizes))
-        room = max(sum(sizes), results.staging_bytes)
+        layout = Rings(schedule.stages, shapes)
+        results = TileResults(contraction, schedule, layout.nbytes)
+        room = max(layout.nbytes, results.staging_bytes)
         alignment = SWIZZLE_ALIGNMENT if schedule.in_flight else ALIGNMENT
         arena = kernel.arena(room + (BARRIER_BYTES * schedule.stages if maps else 0), alignment)
-        places = 0, sizes[0]
-        rings = [shared_view(arena, at, ring, shape.element) for at, ring, shape in zip(places, ring_shapes, shapes)]
+        rings = layout.views(arena)
         barriers = StageBarriers(arena, room, schedule.stages, len(maps), thread) if maps else None
         parameters = iter(kernel.maps)
         copies: list[TileCopy | TmaCopy] = []
-        for operand, shape, ring, tensor, at in zip(operands, shapes, rings, found, places):
+        for operand, shape, ring, tensor, at in zip(operands, shapes, rings, found, layout.places):
             if tensor is None or barriers is None:
                 copies.append(TileCopy(contraction, operand, shape, kernel.buffers, ring, thread, schedule.threads))
             else:

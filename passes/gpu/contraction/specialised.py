@@ -41,13 +41,14 @@ from ...common.rewriting import create, index_constant, value_of
 from ...common.vectors import elements, from_elements
 from ...tiled.schedules.gpu_contraction import PRODUCER_THREADS, TileSchedule
 from ..support.emit import WARP, all_of, block_id, divide, remainder, shuffle, thread_id
-from ..support.launch import SWIZZLE_ALIGNMENT, OpenKernel, open_kernel, shared_bytes, shared_view
+from ..support.launch import SWIZZLE_ALIGNMENT, OpenKernel, open_kernel
 from ..support.layout import Layout
 from ..support.registers import held
 from .contraction import ContractionGroup
 from .cp_async import TileShape
 from .epilogue import EpilogueEmitter
 from .pipeline import MakeMultiplier, layout_of, tell
+from .rings import Rings
 from .tile_order import Place, Tiles
 from .tile_results import Results, TileResults
 from .tma import BARRIER_BYTES, StageBarriers, TensorMapParameter, TmaCopy, tensor_map
@@ -96,18 +97,17 @@ class _Roles:
         self.steps = -(-contraction.inner.extent // self.schedule.depth)
         self.thread = thread_id()
         stages, first = self.schedule.stages, self.schedule.threads
-        ring_shapes = [[stages, shape.lines, shape.length] for shape in shapes]
-        sizes = [shared_bytes(ring, shape.element) for ring, shape in zip(ring_shapes, shapes)]
-        places, room = (0, sizes[0]), sum(sizes)
+        rings = Rings(stages, shapes)
+        room = rings.nbytes
         arena = kernel.arena(room + 2 * BARRIER_BYTES * stages, SWIZZLE_ALIGNMENT)
-        self.rings = [shared_view(arena, at, ring, shape.element) for at, ring, shape in zip(places, ring_shapes, shapes)]
+        self.rings = rings.views(arena)
         arrivals = self.schedule.warps * self.schedule.cluster_blocks
         self.empty = StageBarriers(arena, room + BARRIER_BYTES * stages, stages, arrivals, self.thread, first)
         self.full = StageBarriers(arena, room, stages, len(maps), self.thread, first)
         self.rank = self._enter_cluster() if self.schedule.cluster_blocks > 1 else None
         self.copies = [
             TmaCopy(contraction, tensor, parameter, shape, (arena, at), self.full)
-            for tensor, parameter, shape, at in zip(maps, kernel.maps, shapes, places)
+            for tensor, parameter, shape, at in zip(maps, kernel.maps, shapes, rings.places)
         ]
         self.make_multiplier = lambda thread: make_multiplier(self.schedule, shapes, thread)
         self.multiplier = self.make_multiplier(self.thread)

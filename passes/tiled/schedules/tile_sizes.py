@@ -14,7 +14,7 @@ from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
 from ...common.affine import dim_position
-from ...common.axes import KEPT_COLUMNS, Axes, TileOp, even_size, repeated_by_tiles
+from ...common.axes import KEPT_COLUMNS, Axes, TileOp, even_size, kept_bytes, repeated_by_tiles
 from ...common.combiner import is_long, split
 from ...common.contraction import (
     PANEL_STEPS,
@@ -136,7 +136,7 @@ def _columns(root: TileOp, axes: Axes, rows: int, target: TargetView) -> int:
     if not again:
         return _MOST_COLUMNS
     size = max(element_bytes(ir.RankedTensorType(value.type).element_type) for value in (*root.inputs, *root.inits))
-    held = target.l2_bytes // 8 // max(1, rows * size * 2)
+    held = kept_bytes(target) // max(1, rows * size * 2)
     return max(KEPT_COLUMNS, min(_MOST_COLUMNS, held // KEPT_COLUMNS * KEPT_COLUMNS))
 
 

@@ -23,7 +23,7 @@ from ...common.vectors import in_turn, lanes_of, splat, steps, widened
 Rep: TypeAlias = "LinearIndex | ir.Value"
 
 _LINE_BYTES = 64
-_KEEP_IN_ALL_CACHES = 3
+KEEP_IN_ALL_CACHES = 3
 _MOST_STEP, _MOST_STEP_BYTES = 8, 32
 """Elements that are further apart are gathered."""
 
@@ -115,7 +115,7 @@ class Lanes:
         """Prefetches what all lanes read, or write, `storage.ahead` elements further on."""
         for first in range(0, self.count, _LINE_BYTES // element_bytes(storage.element)):
             place = (address.uniform() + (storage.ahead + first)).address_in(storage.base)
-            memref.prefetch(storage.base, [place], storage.writable, _KEEP_IN_ALL_CACHES, True)
+            memref.prefetch(storage.base, [place], storage.writable, KEEP_IN_ALL_CACHES, True)
 
     def _gather(self, storage: Storage, address: LinearIndex | ir.Value) -> ir.Value:
         kind = self.type(storage_element(storage.element))

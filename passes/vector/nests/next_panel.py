@@ -20,10 +20,11 @@ from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
 from .body import LanesBody
+from .lanes import KEEP_IN_ALL_CACHES
 from .windows import Taps
 from .work import Point, Work, stride_along
 
-_IN_ALL_CACHES, _IN_L2 = 3, 2
+_IN_L2 = 2
 """Asking for lines takes buffers of the first cache from the loads of a panel that lies in the second."""
 _WITH_PIXELS = 4
 """Panels of a convolution's taps that L2 has room for, beside the lines of pixels that are read for each."""
@@ -54,7 +55,7 @@ def prefetch_behind(work: Work, jam: int, rows: int, point: Point, summed: Mappi
         height, row = _rows(work, m, source, jam, point)
         share = ceil(steps * wide / height)
         each = ceil(rows * wide / height)
-        near = _IN_ALL_CACHES if 2 * steps * wide * size <= target.l1_bytes else _IN_L2
+        near = KEEP_IN_ALL_CACHES if 2 * steps * wide * size <= target.l1_bytes else _IN_L2
         place = sum((_passed(point, d, summed[d], inside) * (stride_along(m, source, d) or 0) for d in loops), LinearIndex())
         first = address.uniform() + total * wide + row * share + place // wide * (each - wide)
         for behind in range(0, each, target.cache_line_bytes // size):

@@ -17,10 +17,9 @@ from hloom.dialects.target import TargetView
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
 from .body import LanesBody
+from .lanes import KEEP_IN_ALL_CACHES
 from .windows import Taps
 from .work import Point, Work, stride_along
-
-_IN_ALL_CACHES = 3
 
 
 def prefetch_rows(
@@ -43,4 +42,4 @@ def prefetch_rows(
         if not isinstance(address, LinearIndex) or address.lanes:
             continue
         ahead = address + rows * work.extents[depth] + point.indices[depth] * (rows - 1)
-        memref.prefetch(source.base, [ahead.address_in(source.base)], False, _IN_ALL_CACHES, True)
+        memref.prefetch(source.base, [ahead.address_in(source.base)], False, KEEP_IN_ALL_CACHES, True)
