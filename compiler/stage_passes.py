@@ -46,6 +46,7 @@ STABLEHLO = [
     "split-windows",
     "split-extremes",
     "split-phases",
+    "channels-first",
     "extract-padding",
     "channels-last",
     # what the above has opened up

@@ -19,9 +19,9 @@ Where an instruction multiplies several neighbours in depth, pairs of bf16 or fo
 split-init, which comes after, moves what stands before the barrier into @init and drops the barrier; the planner clones what stands behind
 it into the convolution's group, where it becomes an index (fold-views). Must hold: channels-last has run; bound arguments carry
 `hloom.bound`. Declined: weights given at each call, convolutions without a direct kernel (support/direct_convolution.py), one
-channel a group. A group that is no whole blocks is a block by itself. Weights of one block in all lie right. Blocks of f32 and f64 are no
-wider than those of pack-weights, which the kernel reads from front to back; those of 1x1 of stride 1, which a product of matrices reads,
-are as wide.
+channel a group, or so few that groups share a register. Other groups that are no whole blocks are a block each. Weights of one block in
+all lie right. Blocks of f32 and f64 are no wider than those of pack-weights, which the kernel reads from front to back; those of 1x1 of
+stride 1, which a product of matrices reads, are as wide.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ..common.rewriting import holder, walk
 from ..registry import register_pass
 from .support import build
 from .support.dimensions import ConvDims
-from .support.direct_convolution import direct_convolution, is_channels_last
+from .support.direct_convolution import direct_convolution, is_channels_last, shares_lanes
 from .support.panels import in_panels, lane_elements, panel_columns, seen_unpacked
 
 
@@ -48,7 +48,7 @@ def pack_filters(module: ir.Operation, *, block: int = 32) -> None:
     packed: dict[tuple[ir.Value, int, int], ir.Value] = {}
     for op in walk(main, "stablehlo.convolution"):
         conv, weights = direct_convolution(op, target), op.operands[1]
-        if conv is None or weights not in known or not is_channels_last(ConvDims.of(op)):
+        if conv is None or weights not in known or not is_channels_last(ConvDims.of(op)) or shares_lanes(op, conv, target):
             continue
         features = conv.output[1] // conv.groups
         panel = panel_columns(op) or block

@@ -93,6 +93,18 @@ LAYERS = [
     Layer((5, 120), 16, 16, (3, 3), padding=around(1)),
     Layer((5, 5), 16, 16, (3, 3), padding=around(1), stride=3),
     Layer((21,), 32, 48, (32,), padding=around(16, 1), groups=2),
+    # several groups share a register
+    Layer((9, 57), 32, 32, (3, 3), padding=around(1), groups=8, first=False),
+    Layer((7, 14), 104, 104, (3, 3), padding=around(1), groups=13, batch=2, first=False),
+    Layer((11, 9), 20, 20, (5, 3), padding=((2, 0), (0, 2)), stride=2, groups=5, first=False),
+    Layer((30,), 26, 26, (7,), padding=around(6, 1), dilation=2, groups=13, first=False),
+    Layer((3, 5, 6), 16, 16, (3, 3, 3), padding=around(1, 3), groups=4, first=False),
+    Layer((6, 7), 24, 24, (1, 1), groups=6, first=False),
+    # groups of which no register is a multiple, and few features: the channels come first
+    Layer((9, 28), 36, 36, (3, 3), padding=around(1), groups=6, first=False),
+    Layer((8, 17), 12, 24, (3, 3), padding=around(1), groups=12, stride=2, batch=2, first=False),
+    Layer((12, 19), 3, 5, (3, 3), padding=around(1), first=False),
+    Layer((40,), 12, 8, (5,), padding=around(2, 1), groups=2, first=False),
 ]
 
 LINES = [

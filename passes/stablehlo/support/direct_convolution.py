@@ -27,6 +27,8 @@ _LINE = 16
 """Channels that are transformed together."""
 _TRANSFORM = 8
 """Products that take as long as the transforms' work on an element at one of their points."""
+_MOST_UNROLLED = 64
+"""Channels of a group, times the taps of a line."""
 _PRODUCT = 0.8
 """The time of a product of whole matrices, of that of a direct sum, whose lines of pixels end in blocks of their own."""
 
@@ -34,15 +36,26 @@ _PRODUCT = 0.8
 def direct_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
     """Sizes of a convolution that the direct kernel computes; None for others.
 
-    Its features are at least a vector of sums, in each group or as groups of one channel. AMX has its own kernels of bf16 and of bytes.
-    Batch groups are one for each channel, as in the gradient by its weights of a convolution that is one for each channel.
+    Its features are at least a vector of sums, in each group or as groups of one channel or few. AMX has its own kernels of bf16 and of
+    bytes. Batch groups are one for each channel, as in the gradient by its weights of a convolution that is one for each channel.
     """
     conv = conv_of(op, _ELEMENTS, (1, _channels(op))) if target.kind == "cpu" else None
     if conv is None or _on_tiles(op, target):
         return None
-    features = conv.output[1]
-    wide = features if conv.input[1] == conv.groups == features else features // conv.groups
-    return conv if wide >= target.lanes(_sum_bits(op)) else None
+    features, lanes = conv.output[1], target.lanes(_sum_bits(op))
+    together = conv.input[1] == conv.groups == features or shares_lanes(op, conv, target)
+    return conv if (features if together else features // conv.groups) >= lanes else None
+
+
+def shares_lanes(op: ir.Operation, conv: Conv, target: TargetView) -> bool:
+    """Whether a register of channels is several groups, of as many channels as features each (passes/vector/nests/lane_groups.py).
+
+    The taps of a line and the channels of a group are unrolled there, so they are few.
+    """
+    features, lanes = conv.output[1] // conv.groups, target.lanes(_sum_bits(op))
+    square = 1 < features == conv.filter[1] < lanes and lanes % features == 0
+    floats = all(isinstance(element_of(value), ir.FloatType) for value in (*op.operands, op.results[0]))
+    return square and floats and features * conv.filter[-1] <= _MOST_UNROLLED and integer(op, "batch_group_count") == 1
 
 
 def _channels(op: ir.Operation) -> int:

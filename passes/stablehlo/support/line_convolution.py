@@ -24,8 +24,13 @@ def line_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
 
     Of f32 alone, no line shorter than a window or half a vector.
     """
+    return suits_lines(op, target) if _has_lines(ConvDims.of(op)) else None
+
+
+def suits_lines(op: ir.Operation, target: TargetView) -> Conv | None:
+    """Sizes of a convolution that one of the two kernels would compute if it had its channels first."""
     conv = conv_of(op) if target.kind == "cpu" else None
-    if conv is None or {str(v.type.element_type) for v in (*op.operands, op.results[0])} != {"f32"} or not _has_lines(ConvDims.of(op)):
+    if conv is None or {str(v.type.element_type) for v in (*op.operands, op.results[0])} != {"f32"}:
         return None
     windows = 1 < conv.filter[-1] and prod(conv.filter[2:][-2:]) <= MOST_TAPS
     windows = windows and (conv.window_strides[-1] <= FARTHEST or packs_pixels(conv, target))

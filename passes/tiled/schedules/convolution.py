@@ -56,7 +56,9 @@ def convolution_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
         if _is_bare(hero, of[output[-1]]):
             cut(sizes, axes, [output[-1]], _LANES)
         return sizes
-    sizes = {axis: 1 for axis in groups if axis in axes.tileable}
+    lanes = target.vector_bits // (8 * element_bytes(_kinds(hero)[0].element_type))
+    narrow = bool(groups) and output[-1] in columns and axes.extent[output[-1]] < lanes  # several share a register
+    sizes = {axis: 1 for axis in groups if axis in axes.tileable and not narrow}
     if output[-1] in sizes:
         del sizes[output[-1]]
         cut(sizes, axes, [output[-1]], _channels(axes.extent[output[-1]], hero, target))

@@ -31,7 +31,10 @@ _SETS = 64
 
 def registers_of_channels(work: Work, vector: int | None, jam: int | None, target: TargetView) -> int | None:
     """The registers of a chunk of channels that goes over all lines of a tile, fewer than of other blocks; None where it is no such
-    convolution, or where the windows of a line leave the first cache before the next line reads them again."""
+    convolution, or where the windows of a line leave the first cache before the next line reads them again. Of channels that lanes pick
+    (lane_groups.py) one: no two registers share what they load."""
+    if work.picked:
+        return 1
     if vector is None or jam is None or len(work.inputs) != 2 or len(work.outputs) != 1:
         return None
     pixels, weights = work.inputs

@@ -304,6 +304,8 @@ class _Contraction:
         loops = self._loops(fixed, row, rows)
         passed = LinearIndex(row.terms)  # rows since the loop's first block, whose taps `loops` are
         moves = {w.tap: passed * w.taps_a_row for w in self.across if isinstance(loops[self.reduced.index(w.tap)], list)}
+        unrolled = min((self.reduced.index(picked.loop) for picked in work.picked.values()), default=len(loops))
+        loops = [*loops[:unrolled], *map(_one_by_one, loops[unrolled:])]
 
         def inits() -> list[ir.Value]:
             points = [self._point(fixed, start, lanes, row + u, []) for u in range(rows)]
@@ -379,3 +381,11 @@ class _Contraction:
             return False
         steps = [(stride_along(m, s, outer), stride_along(m, s, inner)) for m, s in inputs]
         return all(a is not None and b is not None and a == b * extent for a, b in steps)
+
+
+def _one_by_one(taps: Taps) -> Taps:
+    """The steps of a loop each as a piece, where it is known which they are."""
+    spans = [taps] if isinstance(taps, tuple) else taps
+    if not all(isinstance(bound, int) for span in spans for bound in span):
+        return taps
+    return [(tap, tap + 1) for lower, upper in spans for tap in range(int(lower), int(upper))]

@@ -31,6 +31,7 @@ from .contraction import contraction_loop, emit_contraction, jam_loop, takes_aft
 from .dense_blocks import is_dense_block, loads_rows
 from .elementwise import emit_elementwise
 from .grouping import computed_after, grouped, look_ahead
+from .lane_groups import LaneGroups
 from .lanes import Lanes
 from .lines import lines_of
 from .narrow_dots import emit_narrow_dots
@@ -379,6 +380,9 @@ class _Kernel:
             following = after(work, fits=lambda group: follows_in_registers(work, lines.line.loop, group, self.target))
             lines.emit(following)
             return bool(following)
+        groups = LaneGroups.of(work, self.target)
+        if groups is not None:
+            return self._emit_lane_groups(groups, work, after)
         if not is_surrounded(work) and emit_amx(work, self.target, self._scratch):
             return False
         if emit_narrow_dots(work, self._captured, self.target, self._scratch):
@@ -389,6 +393,20 @@ class _Kernel:
         work = by_panels(work, self.target)
         vector = contraction_loop(work, self.target)
         return self._emit_sums([work]) if vector is None else self._contract(work, vector, after)
+
+    def _emit_lane_groups(self, groups: LaneGroups, work: Work, after: After) -> bool:
+        whole = groups.whole(work)
+
+        def fits(group: list[Work]) -> bool:
+            joined = list(filter(None, map(groups.joined, group)))
+            return len(joined) == len(group) and follows_in_registers(whole, groups.lane, joined, self.target)
+
+        following = after(work, fits=fits)
+        whole.outputs = [storage if wanted else None for storage, wanted in zip(whole.outputs, work.outputs)]
+        joined = [groups.whole(each) for each in following]
+        emit_contraction(whole, groups.lane, self._captured, self.target, self._scratch, after=joined)
+        self.plain += 1
+        return bool(following)
 
     def _emit_sums(self, group: list[Work]) -> bool:
         vector = vector_loop(group)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from torch_mlir import ir
+from torch_mlir.dialects import vector
 
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
@@ -22,13 +23,29 @@ _BENDING = ("arith.divui", "arith.remui", "arith.minsi", "arith.maxsi")
 """Ops whose result is not linear in the loops that their operands are linear in."""
 
 
+@dataclass(frozen=True)
+class Picked:
+    """Of elements side by side each lane takes one of its `width` neighbours: the one whose number is that of a loop."""
+
+    loop: int
+    width: int
+
+    def of(self, read: ir.Value, indices: Sequence[LinearIndex], lanes: Lanes) -> ir.Value:
+        """What the lanes take, of what they read."""
+        place = indices[self.loop]
+        assert place.is_constant  # the loop is unrolled
+        neighbours = range(lanes.count)
+        return vector.shuffle(read, read, [lane // self.width * self.width + place.constant for lane in neighbours])
+
+
 @dataclass
 class Work:
     """`inputs` holds a Storage per tensor input, or the scalar itself, or None for an input that only gives a shape. `outputs` is where
     the results go, `inits` where the outs are read from.
 
     `fill[i]` is the scalar that init i is filled with, if it is known: then it is not read. `forward[i]` is the value (of a work of the
-    same nest) that input i is at the very point that is evaluated.
+    same nest) that input i is at the very point that is evaluated. `picked[i]` tells which of the elements of input i that the lanes read
+    each of them takes.
     """
 
     op: ir.Operation
@@ -42,6 +59,7 @@ class Work:
     values: list[ir.Value]
     forward: dict[int, ir.Value] = field(default_factory=dict)
     block: ir.Block | None = None
+    picked: dict[int, Picked] = field(default_factory=dict)
 
     @lazy
     def code(self) -> Code:
@@ -170,7 +188,8 @@ class Point:
             return self.known[work.forward[number]]
         if not isinstance(source, Storage):
             return LinearIndex() if source is None else source
-        return body.read(source, body.at(work.maps[number]))
+        read = body.read(source, body.at(work.maps[number]))
+        return work.picked[number].of(read, self.indices, self.lanes) if number in work.picked else read
 
     def init(self, work: Work, number: int) -> Rep:
         """The value that output `number` starts from."""

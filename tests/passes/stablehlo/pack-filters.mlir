@@ -109,16 +109,19 @@ func.func @main(%x: tensor<1x8x8x16xf32>, %w: tensor<1x1x16x128xf32> {hloom.boun
 
 // -----
 
-// Declined: Weights that are given at each call. One channel a group.
+// Declined: Weights that are given at each call. One channel a group. Groups of four, which share a register.
 // CHECK-LABEL: func.func @main(
 // CHECK-NOT: stablehlo.optimization_barrier
 // CHECK: return
-func.func @main(%x: tensor<1x8x8x16xf32>, %w: tensor<3x3x16x72xf32>, %d: tensor<3x3x1x16xf32> {hloom.bound}) -> (tensor<1x6x6x72xf32>, tensor<1x6x6x16xf32>) {
+func.func @main(%x: tensor<1x8x8x16xf32>, %w: tensor<3x3x16x72xf32>, %d: tensor<3x3x1x16xf32> {hloom.bound}, %g: tensor<3x3x4x16xf32> {hloom.bound})
+    -> (tensor<1x6x6x72xf32>, tensor<1x6x6x16xf32>, tensor<1x6x6x16xf32>) {
   %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
     {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<3x3x16x72xf32>) -> tensor<1x6x6x72xf32>
   %1 = stablehlo.convolution(%x, %d) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
     {batch_group_count = 1 : i64, feature_group_count = 16 : i64} : (tensor<1x8x8x16xf32>, tensor<3x3x1x16xf32>) -> tensor<1x6x6x16xf32>
-  return %0, %1 : tensor<1x6x6x72xf32>, tensor<1x6x6x16xf32>
+  %2 = stablehlo.convolution(%x, %g) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 4 : i64} : (tensor<1x8x8x16xf32>, tensor<3x3x4x16xf32>) -> tensor<1x6x6x16xf32>
+  return %0, %1, %2 : tensor<1x6x6x72xf32>, tensor<1x6x6x16xf32>, tensor<1x6x6x16xf32>
 }
 
 // -----

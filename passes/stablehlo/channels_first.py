@@ -1,0 +1,51 @@
+"""channels-first: on a CPU, convolutions whose one kernel has the pixels of a line as its lanes take the channels before the pixels.
+
+Before (groups of six channels, which no register is a multiple of):
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f] … : (tensor<1x28x28x96xf32>, …) -> …
+After:
+    %a = stablehlo.transpose %x, dims = [0, 3, 1, 2]
+    %b = stablehlo.transpose %w, dims = [3, 2, 0, 1]                    // of bound weights: split-init moves it to @init
+    %c = stablehlo.convolution(%a, %b) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1] …
+    %0 = stablehlo.transpose %c, dims = [0, 2, 3, 1]
+
+Without it such a convolution goes through a copy with padding and reads its pixels one by one. Must hold: fold-transposes has run, which
+would fold the transposes back, and extract-padding has not. Declined: what has a kernel as it lies (support/direct_convolution.py,
+support/line_convolution.py), and what has none with the channels first either.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from torch_mlir import ir
+
+from hloom.dialects.target import TargetView, target_of
+
+from ..registry import register_pass
+from .support import build
+from .support.dimensions import ConvDims
+from .support.direct_convolution import direct_convolution
+from .support.driver import rewrite
+from .support.line_convolution import line_convolution, suits_lines
+
+
+@register_pass(
+    "channels-first", "gives convolutions of few channels a group the channels before the pixels", ops=("stablehlo.convolution",)
+)
+def channels_first(module: ir.Operation) -> None:
+    target = target_of(module)
+    if target.kind == "cpu":
+        rewrite(module, {"stablehlo.convolution": [partial(_convolution, target)]})
+
+
+def _convolution(target: TargetView, op: ir.Operation) -> list[ir.Value] | None:
+    has_kernel = direct_convolution(op, target) is not None or line_convolution(op, target) is not None
+    if has_kernel or suits_lines(op, target) is None:
+        return None
+    dims, rank = ConvDims.of(op), len(build.shape_of(op.results[0]))
+    pixels = (tuple(range(2, rank)),) * 3
+    first = ConvDims((0, 1, 0), (1, 0, 1), pixels)
+    x, w, y = (dims.order(side, first) for side in range(3))
+    operands = [build.transpose(value, order) for value, order in zip(op.operands, (x, w))]
+    kind = build.tensor([build.shape_of(op.results[0])[d] for d in y], build.element_of(op.results[0]))
+    return [build.transpose(first.emit(op, operands[0], operands[1], kind), [y.index(d) for d in range(rank)])]

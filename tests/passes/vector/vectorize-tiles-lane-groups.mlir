@@ -1,0 +1,69 @@
+// RUN: hloom-opt %s --vectorize-tiles | filecheck %s
+
+#x = affine_map<(ow, g, f, kw, k) -> (ow + kw, g * 4 + k)>
+#w = affine_map<(ow, g, f, kw, k) -> (kw, k, g, f)>
+#y = affine_map<(ow, g, f, kw, k) -> (ow, g, f)>
+#b = affine_map<(ow, g, f) -> (g, f)>
+#p = affine_map<(ow, g, f) -> (ow, g, f)>
+
+// Changed: Four groups of four channels are the lanes of a register. For each channel of a group a shuffle picks it for all four features of
+// the group; channels and taps are unrolled: of each of 4 pixels 4 channels × 2 taps, and the 5th for the last tap. The bias follows in registers.
+// CHECK-LABEL: func.func private @groups(
+// CHECK-SAME: %[[LO:.*]]: index, %[[HI:.*]]: index, %[[X:.*]]: memref<80xf32>, %[[W:.*]]: memref<128xf32>, %[[B:.*]]: memref<16xf32>, %[[Y:.*]]: memref<64xf32>)
+// CHECK: vector.load %[[X]]{{.*}} : memref<80xf32>, vector<16xf32>
+// CHECK: vector.shuffle {{.*}} [0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12]
+// CHECK: vector.shuffle {{.*}} [3, 3, 3, 3, 7, 7, 7, 7, 11, 11, 11, 11, 15, 15, 15, 15]
+// CHECK: vector.load %[[B]]
+// CHECK-NOT: vector.gather
+// CHECK: return
+func.func private @groups(%x: tensor<5x16xf32>, %w: tensor<2x4x4x4xf32>, %b: tensor<4x4xf32>) -> tensor<4x4x4xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x4x4xf32>
+  %r = scf.forall (%i) = (0) to (4) step (4) shared_outs(%o = %e) -> (tensor<4x4x4xf32>) {
+    %s = tensor.extract_slice %x[%i, 0] [5, 16] [1, 1] : tensor<5x16xf32> to tensor<5x16xf32>
+    %d = tensor.extract_slice %o[%i, 0, 0] [4, 4, 4] [1, 1, 1] : tensor<4x4x4xf32> to tensor<4x4x4xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%d : tensor<4x4x4xf32>) -> tensor<4x4x4xf32>
+    %c = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+        ins(%s, %w : tensor<5x16xf32>, tensor<2x4x4x4xf32>) outs(%f : tensor<4x4x4xf32>) {
+    ^bb0(%p: f32, %q: f32, %acc: f32):
+      %m = arith.mulf %p, %q : f32
+      %a = arith.addf %acc, %m : f32
+      linalg.yield %a : f32
+    } -> tensor<4x4x4xf32>
+    %n = linalg.generic {indexing_maps = [#b, #p], iterator_types = ["parallel", "parallel", "parallel"]}
+        ins(%b : tensor<4x4xf32>) outs(%c : tensor<4x4x4xf32>) {
+    ^bb0(%p: f32, %acc: f32):
+      %a = arith.addf %acc, %p : f32
+      linalg.yield %a : f32
+    } -> tensor<4x4x4xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %n into %o[%i, 0, 0] [4, 4, 4] [1, 1, 1] : tensor<4x4x4xf32> into tensor<4x4x4xf32>
+    }
+  }
+  return %r : tensor<4x4x4xf32>
+}
+
+// Declined: Features that do not lie beside the groups in the result.
+// CHECK-LABEL: func.func private @apart(
+// CHECK-NOT: [0, 0, 0, 0, 4, 4, 4, 4
+// CHECK: return
+func.func private @apart(%x: tensor<5x16xf32>, %w: tensor<2x4x4x4xf32>) -> tensor<4x4x4xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x4x4xf32>
+  %r = scf.forall (%i) = (0) to (4) step (4) shared_outs(%o = %e) -> (tensor<4x4x4xf32>) {
+    %s = tensor.extract_slice %x[%i, 0] [5, 16] [1, 1] : tensor<5x16xf32> to tensor<5x16xf32>
+    %d = tensor.extract_slice %o[%i, 0, 0] [4, 4, 4] [1, 1, 1] : tensor<4x4x4xf32> to tensor<4x4x4xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%d : tensor<4x4x4xf32>) -> tensor<4x4x4xf32>
+    %c = linalg.generic {indexing_maps = [#x, #w, affine_map<(ow, g, f, kw, k) -> (ow, f, g)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+        ins(%s, %w : tensor<5x16xf32>, tensor<2x4x4x4xf32>) outs(%f : tensor<4x4x4xf32>) {
+    ^bb0(%p: f32, %q: f32, %acc: f32):
+      %m = arith.mulf %p, %q : f32
+      %a = arith.addf %acc, %m : f32
+      linalg.yield %a : f32
+    } -> tensor<4x4x4xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %c into %o[%i, 0, 0] [4, 4, 4] [1, 1, 1] : tensor<4x4x4xf32> into tensor<4x4x4xf32>
+    }
+  }
+  return %r : tensor<4x4x4xf32>
+}
