@@ -187,6 +187,10 @@ GRADIENTS = [
     Layer((90,), 16, 16, (7,), padding=around(3, 1), batch=3, groups=16),
     Layer((7, 7), 16, 16, (7, 7), padding=around(3), batch=5, groups=16),
     Layer((8, 8), 16, 48, (1, 1), batch=3, stride=3),
+    # several groups share a register
+    Layer((15, 13), 32, 32, (3, 3), padding=around(1), batch=3, groups=8, first=False),
+    Layer((9, 14), 104, 104, (3, 3), padding=around(1), batch=2, groups=13),
+    Layer((60,), 24, 24, (5,), padding=((0, 3),), batch=4, groups=12, stride=2, first=False),
 ]
 
 

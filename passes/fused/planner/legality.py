@@ -68,7 +68,8 @@ def checked(union: Union, p: Group, c: Group, values: Sequence[Value], limits: L
             return Refusal(Code.AXIS_CONFLICT, "a result lies on some of the reduced axes only")
     if union.phases > 1 or persistent:
         row = prod(union.axes[i].extent for i in reduced) * max(1, max(values[v].bits for v in (*p.results, *c.results)) // 8)
-        refusal = _too_large(row, persistent, union, _in_rows(p, c), limits)
+        in_rows = _in_rows(p, c) and not any(_lies_across(signature, reduced) for signature in union.results.values())
+        refusal = _too_large(row, persistent, union, in_rows, limits)
         if refusal is not None:
             return refusal
     for value in p.overwrites | c.overwrites:
@@ -81,6 +82,13 @@ def checked(union: Union, p: Group, c: Group, values: Sequence[Value], limits: L
 def _in_rows(p: Group, c: Group) -> bool:
     """Whether what the two reduce lies along the contiguous dimension."""
     return p.row and c.row
+
+
+def _lies_across(signature: Signature, reduced: set[int]) -> bool:
+    """Whether a result that is kept along what is reduced has other elements side by side, as the transpose of rows: of a tile of one row
+    each would go to a cache line of its own."""
+    inner = next((dims for index in reversed(signature) if (dims := dims_of((index,)))), set())
+    return bool(dims_of(signature) & reduced) and not inner & reduced
 
 
 def _too_large(row: int, persistent: bool, union: Union, in_rows: bool, limits: Limits) -> Refusal | None:

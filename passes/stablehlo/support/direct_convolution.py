@@ -37,32 +37,29 @@ def direct_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
     """Sizes of a convolution that the direct kernel computes; None for others.
 
     Its features are at least a vector of sums, in each group or as groups of one channel or few. AMX has its own kernels of bf16 and of
-    bytes. Batch groups are one for each channel, as in the gradient by its weights of a convolution that is one for each channel.
+    bytes. Groups of the batch, as the gradient by the weights of a grouped convolution has them, are of one channel or few.
     """
-    conv = conv_of(op, _ELEMENTS, (1, _channels(op))) if target.kind == "cpu" else None
+    batch_groups = integer(op, "batch_group_count") if op.name == "stablehlo.convolution" else 1
+    conv = conv_of(op, _ELEMENTS, (batch_groups,)) if target.kind == "cpu" else None
     if conv is None or _on_tiles(op, target):
         return None
     features, lanes = conv.output[1], target.lanes(_sum_bits(op))
-    together = conv.input[1] == conv.groups == features or shares_lanes(op, conv, target)
-    return conv if (features if together else features // conv.groups) >= lanes else None
+    alone = conv.input[1] == conv.groups == features or conv.input[0] == batch_groups == features
+    if alone or shares_lanes(op, conv, target):
+        return conv if features >= lanes else None
+    return conv if batch_groups == 1 and features // conv.groups >= lanes else None
 
 
 def shares_lanes(op: ir.Operation, conv: Conv, target: TargetView) -> bool:
     """Whether a register of channels is several groups, of as many channels as features each (passes/vector/nests/lane_groups.py).
 
-    The taps of a line and the channels of a group are unrolled there, so they are few.
+    The channels of a group are unrolled there, with the taps of a line: they are few. The gradient by the weights has groups of its batch.
     """
-    features, lanes = conv.output[1] // conv.groups, target.lanes(_sum_bits(op))
-    square = 1 < features == conv.filter[1] < lanes and lanes % features == 0
+    batch_groups = integer(op, "batch_group_count")
+    features, lanes = conv.output[1] // (conv.groups * batch_groups), target.lanes(_sum_bits(op))
+    channels, taps = (conv.filter[1], conv.filter[-1]) if batch_groups == 1 else (conv.output[0], 1)
     floats = all(isinstance(element_of(value), ir.FloatType) for value in (*op.operands, op.results[0]))
-    return square and floats and features * conv.filter[-1] <= _MOST_UNROLLED and integer(op, "batch_group_count") == 1
-
-
-def _channels(op: ir.Operation) -> int:
-    """The batch, if it has as many elements as the result has features."""
-    dims = ConvDims.of(op)
-    batch, features = (build.shape_of(v)[d] for v, d in ((op.operands[0], dims.first[0]), (op.results[0], dims.second[2])))
-    return batch if batch == features else 1
+    return 1 < features == channels < lanes and lanes % features == 0 and floats and features * taps <= _MOST_UNROLLED
 
 
 def _on_tiles(op: ir.Operation, target: TargetView) -> bool:

@@ -15,32 +15,37 @@ from math import gcd, prod
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
-from ...common.contraction import block_registers
+from ...common.contraction import block_registers, block_rows
 from ...common.linear_index import LinearIndex, linear_results
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
+from .deep_sums import steps_inside
 from .work import Work, stride_along
 
 _FOLLOWED_BYTES = 1024
 """Pixels no further apart are read a line at a time: the first cache's own prefetching follows strides of less than 2 KB."""
 _SHARE = 0.75
 """Of the first cache for a window's lines; beside them are weights and results."""
+_LEAST_SUMS = 8
+"""Sums at once: with fewer a multiply-add waits for the one before."""
 _SETS = 64
 """Of the first cache, a page's cache lines."""
 
 
 def registers_of_channels(work: Work, vector: int | None, jam: int | None, target: TargetView) -> int | None:
     """The registers of a chunk of channels that goes over all lines of a tile, fewer than of other blocks; None where it is no such
-    convolution, or where the windows of a line leave the first cache before the next line reads them again. Of channels that lanes pick
-    (lane_groups.py) one: no two registers share what they load."""
-    if work.picked:
-        return 1
+    convolution, or where the windows of a line leave the first cache before the next line reads them again. Where lanes pick
+    channels (lane_groups.py) no two registers share what they load: one, or as many as make enough sums of the channels of a group."""
+    for picked in work.picked.values():
+        return max(1, _LEAST_SUMS // picked.width) if work.parallel[picked.loop] else 1
     if vector is None or jam is None or len(work.inputs) != 2 or len(work.outputs) != 1:
         return None
     pixels, weights = work.inputs
     if not all(isinstance(s, Storage) and stride_along(m, s, vector) == 1 for m, s in zip(work.maps, work.inputs)):
         return None
     assert isinstance(pixels, Storage) and isinstance(weights, Storage)
+    if steps_inside(work, jam, target) is not None and _reads_again(work, vector, jam):
+        return _registers_of_images(work, jam, target)
     found = _window(work, pixels, jam) if stride_along(work.maps[1], weights, jam) == 0 else None
     if found is None:
         return None
@@ -55,6 +60,23 @@ def registers_of_channels(work: Work, vector: int | None, jam: int | None, targe
         return None
     registers = max(1, lines * line // (work.lanes(target) * element_bytes(pixels.element)))
     return registers if registers < block_registers(target, 1) else None
+
+
+def _reads_again(work: Work, vector: int, jam: int) -> bool:
+    """Whether a loop of results is outside the columns: what is summed is read for each of its steps."""
+    return any(
+        alone and size_bound(extent) > 1 for d, (alone, extent) in enumerate(zip(work.parallel, work.extents)) if d not in (vector, jam)
+    )
+
+
+def _registers_of_images(work: Work, jam: int, target: TargetView) -> int:
+    """Of a gradient by weights, which sums one image after the other: as many as leave all taps of a line their sums, while L2 holds
+    the channels of both operands of an image."""
+    pixels = next(s for s in work.inputs if isinstance(s, Storage))
+    _, *inside = (size_bound(extent) for extent, alone in zip(work.extents, work.parallel) if not alone)
+    register = work.lanes(target) * element_bytes(pixels.element)
+    most = max(1, target.l2_bytes // 2 // (2 * prod(inside) * register))
+    return next((n for n in (4, 2) if n <= most and block_rows(target, n) >= size_bound(work.extents[jam])), 1)
 
 
 def _window(work: Work, pixels: Storage, jam: int) -> tuple[int, int] | None:

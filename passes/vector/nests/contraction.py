@@ -187,7 +187,10 @@ class _Contraction:
             nest_each([extents[d] for d in self.outer], lambda indices: self._rows(dict(zip(self.outer, indices)), start, lanes))
 
         assert self.vector is not None
-        chunks(extents[self.vector], lane_count([self.work], self.vector, self.target, registers), self.one, lines)
+        count = lane_count([self.work], self.vector, self.target, registers)
+        columns = partial(chunks, extents[self.vector], count, self.one, lines)
+        deep = steps_inside(self.work, self.jam, self.target)
+        self._in_parts(columns, deep, None) if deep else columns()
 
     def _in_parts(self, columns: Callable[[], None], steps: int, packed: Callable[[tuple[LinearIndex, int]], None] | None) -> None:
         """The sums of some steps of the first reduced loop after the other, for all columns each, from panels of these steps where they are
@@ -304,7 +307,8 @@ class _Contraction:
         loops = self._loops(fixed, row, rows)
         passed = LinearIndex(row.terms)  # rows since the loop's first block, whose taps `loops` are
         moves = {w.tap: passed * w.taps_a_row for w in self.across if isinstance(loops[self.reduced.index(w.tap)], list)}
-        unrolled = min((self.reduced.index(picked.loop) for picked in work.picked.values()), default=len(loops))
+        picked = [self.reduced.index(each.loop) for each in work.picked.values() if each.loop in self.reduced]
+        unrolled = min(picked, default=len(loops))
         loops = [*loops[:unrolled], *map(_one_by_one, loops[unrolled:])]
 
         def inits() -> list[ir.Value]:

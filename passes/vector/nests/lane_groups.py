@@ -21,6 +21,7 @@ from hloom.dialects.target import TargetView
 from ...common.affine import evaluate
 from ...common.linear_index import linear_form
 from ...common.storage import Storage
+from .contraction import jam_loop
 from .work import Picked, Work
 
 _Place = tuple[ir.AffineMap, Storage | ir.Value | None]
@@ -44,10 +45,11 @@ class LaneGroups:
         if not all(work.parallel[:parallel]) or not isinstance(width, int) or not 1 < width < lanes or lanes % width:
             return None
         read = [index.terms for index in linear_form(work.maps[0]) or () if group in index.terms]
-        for channel in range(parallel, len(work.extents)):
+        for channel in (d for d in range(len(work.extents)) if d not in (group, group + 1)):
             found = LaneGroups(group, channel, width)
-            if read == [{group: width, channel: 1}] and work.extents[channel] == width and found.joined(work) is not None:
-                return found
+            if read == [{group: width, channel: 1}] and work.extents[channel] == width and (joined := found.joined(work)) is not None:
+                unrolled = not work.parallel[channel] or jam_loop(joined, found.lane) == joined.picked[0].loop
+                return found if unrolled else None
         return None
 
     @property
@@ -65,7 +67,9 @@ class LaneGroups:
         """The work with one loop in place of groups and features, and that over the channels before the last that is summed. None where an
         operand has its elements otherwise."""
         order = [d for d in range(len(work.extents)) if d not in (self.group + 1, self.channel)]
-        if work.reduces:
+        if self.channel < self.group:
+            order.insert(order.index(self.group), self.channel)
+        elif work.reduces:
             order.insert(max(self.group + 1, len(order) - 1), self.channel)
         dims = {old: ir.AffineDimExpr.get(new) for new, old in enumerate(order)}
         groups, count = work.extents[self.group], len(work.inputs)

@@ -137,6 +137,23 @@ func.func @main(%x: tensor<4096x100xf32>) -> tensor<4096x100xf32> {
 
 // -----
 
+// Declined: The transpose of rows has its elements side by side across rows, of which the cache keeps few.
+// CHECK: code = "ROW_TOO_LARGE"
+// CHECK-SAME: reason = "64 columns of 2097152 bytes do not stay in the cache"
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: %[[Y:.*]] = call @fusion_0(%arg0) : (tensor<100x4096xf32>) -> tensor<100x4096xf32>
+// CHECK-NEXT: call @fusion_1(%[[Y]]) : (tensor<100x4096xf32>) -> tensor<4096x100xf32>
+func.func @main(%x: tensor<100x4096xf32>) -> (tensor<100x4096xf32>, tensor<4096x100xf32>) {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %c) applies stablehlo.maximum across dimensions = [1] : (tensor<100x4096xf32>, tensor<f32>) -> tensor<100xf32>
+  %1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<100xf32>) -> tensor<100x4096xf32>
+  %2 = stablehlo.subtract %x, %1 : tensor<100x4096xf32>
+  %3 = stablehlo.transpose %2, dims = [1, 0] : (tensor<100x4096xf32>) -> tensor<4096x100xf32>
+  return %2, %3 : tensor<100x4096xf32>, tensor<4096x100xf32>
+}
+
+// -----
+
 // Declined: A path through a dot joins producer and consumer.
 // CHECK: code = "CYCLE"
 // CHECK-LABEL: func.func @main
