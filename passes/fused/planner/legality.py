@@ -87,7 +87,7 @@ def _in_rows(p: Group, c: Group) -> bool:
 def _lies_across(signature: Signature, reduced: set[int]) -> bool:
     """Whether a result that is kept along what is reduced has other elements side by side, as the transpose of rows: of a tile of one row
     each would go to a cache line of its own."""
-    inner = next((dims for index in reversed(signature) if (dims := dims_of((index,)))), set())
+    inner = next((dims for index in reversed(signature) if (dims := dims_of((index,)))), frozenset[int]())
     return bool(dims_of(signature) & reduced) and not inner & reduced
 
 

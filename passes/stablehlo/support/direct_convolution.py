@@ -15,7 +15,6 @@ from hloom.dialects.target import TargetView
 from ...common.rewriting import integer
 from ...common.winograd import TAPS, tiles_along
 from ...library_calls.conv import ELEMENTS, Conv, conv_of
-from . import build
 from .build import element_of
 from .dimensions import ConvDims
 
