@@ -190,6 +190,7 @@ GRADIENTS = [
     # several groups share a register
     Layer((15, 13), 32, 32, (3, 3), padding=around(1), batch=3, groups=8, first=False),
     Layer((9, 14), 104, 104, (3, 3), padding=around(1), batch=2, groups=13),
+    Layer((14, 12), 48, 48, (3, 3), padding=around(1), batch=2, groups=6, stride=2),
     Layer((60,), 24, 24, (5,), padding=((0, 3),), batch=4, groups=12, stride=2, first=False),
 ]
 

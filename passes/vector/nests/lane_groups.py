@@ -18,7 +18,6 @@ from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
 
-from ...common.affine import evaluate
 from ...common.linear_index import linear_form
 from ...common.storage import Storage
 from .contraction import jam_loop
@@ -100,7 +99,7 @@ class LaneGroups:
         if form is None:
             return None
         point = [dims.get(d, lane) for d in range(m.n_dims)]
-        results = [evaluate(expression, point) for expression in m.results]
+        results = [expression.compose(ir.AffineMap.get(len(dims), 0, point)) for expression in m.results]
         mine = [n for n, index in enumerate(form) if not index.terms.keys().isdisjoint((self.group, self.group + 1))]
         terms = [form[n].terms for n in mine]
         if any(form[n].constant for n in mine):
