@@ -76,3 +76,16 @@ def test_as_torch_computes_it(module):
 def test_determinants_of_nothing():
     z = torch.zeros(0, 0, dtype=torch.complex64)
     assert torch.equal(hloom.compile(torch.linalg.det, z)(z), torch.linalg.det(z))
+
+
+def test_gradients_conjugate_numbers():
+    """Autograd asks for aten._conj of 2j itself."""
+    z = torch.randn(4, dtype=torch.complex64, generator=torch.Generator().manual_seed(0), requires_grad=True)
+
+    def gradient(function):
+        return torch.autograd.grad(function(z).real.sum(), z)[0]
+
+    def turned(z):
+        return z * z * 2j
+
+    torch.testing.assert_close(gradient(torch.compile(turned, backend="hloom", fullgraph=True)), gradient(turned))

@@ -50,6 +50,18 @@ def test_output_paddings_that_differ(module, shape):
         torch.testing.assert_close(hloom.compile(module.eval(), x)(x), module(x), rtol=1e-4, atol=1e-5)
 
 
+def test_gradients_where_output_paddings_differ():
+    """torch.compile gives convolutions, and no modules."""
+    x = torch.randn(2, 3, 4, 5, generator=torch.Generator().manual_seed(0), requires_grad=True)
+    module = torch.nn.ConvTranspose2d(3, 4, 3, stride=2, padding=1, output_padding=(1, 0))
+
+    def gradients(function):
+        return torch.autograd.grad(function(x).square().sum(), [x, *module.parameters()])
+
+    compiled = torch.compile(module, backend="hloom", fullgraph=True)
+    torch.testing.assert_close(gradients(compiled), gradients(module), rtol=1e-4, atol=1e-4)
+
+
 def test_tracked_moments():
     """torch.export does not tell that an instance norm that is trained changes its moments."""
     x = torch.randn(2, 5, 7, 6, generator=torch.Generator().manual_seed(0))

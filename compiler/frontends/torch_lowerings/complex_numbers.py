@@ -67,8 +67,9 @@ def complex_(op: TorchOp, real: ir.Value, imaginary: ir.Value) -> ir.Value:
 
 
 @torch_lowering_of_complex("aten._conj", "aten.conj_physical", "aten._conj_physical")
-def conjugate(op: TorchOp, x: ir.Value) -> ir.Value:
-    real, imaginary = _parts(x)
+def conjugate(op: TorchOp, x: Number) -> ir.Value:
+    """Gradients ask for that of a number."""
+    real, imaginary = _parts(_operand(op, x))
     return value_of("stablehlo.complex", op.result, [real, build.elementwise("negate", imaginary)])
 
 

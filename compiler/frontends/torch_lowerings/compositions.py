@@ -109,31 +109,6 @@ def conv_tbc(x: Tensor, weight: Tensor, bias: Tensor, pad: int = 0) -> Tensor:
     return torch.conv1d(x.permute(1, 2, 0), weight.permute(2, 1, 0), bias, padding=pad).permute(2, 0, 1)
 
 
-@torch_decomposition("aten.conv_transpose2d.input", "aten.conv_transpose3d.input")
-def conv_transpose(
-    x: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Sequence[int] = (1,),
-    padding: Sequence[int] = (0,),
-    output_padding: Sequence[int] = (0,),
-    groups: int = 1,
-    dilation: Sequence[int] = (1,),
-) -> Tensor:
-    """torch-mlir takes output paddings that differ in the wrong order: then what they ask for is cut from the whole result."""
-    rank = weight.dim() - 2
-    if x.dim() == rank + 1:
-        return conv_transpose(x.unsqueeze(0), weight, bias, stride, padding, output_padding, groups, dilation).squeeze(0)
-    steps, before, after, apart = ([*each] * (rank if len(each) == 1 else 1) for each in (stride, padding, output_padding, dilation))
-    if len(set(after)) == 1:
-        return torch.ops.aten.convolution(x, weight, bias, steps, before, apart, True, after, groups)
-    nothing = [0] * rank
-    whole = torch.ops.aten.convolution(x, weight, None, steps, nothing, apart, True, nothing, groups)
-    cut = [size for low, more in zip(reversed(before), reversed(after)) for size in (-low, more - low)]
-    result = torch.nn.functional.pad(whole, cut)
-    return result if bias is None else result + bias.reshape(-1, *[1] * rank)
-
-
 @torch_decomposition("aten.split_copy")
 def split_copy(x: Tensor, split_size: int, dim: int = 0) -> list[Tensor]:
     return [part.clone() for part in x.split(split_size, dim)]

@@ -25,6 +25,28 @@ from ..torch_registry import TorchOp, torch_lowering
 _HALVES = ("f16", "bf16")
 
 
+@torch_lowering("aten.convolution")
+def convolution(
+    op: TorchOp,
+    x: ir.Value,
+    weight: ir.Value,
+    bias: ir.Value | None,
+    stride: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    transposed: bool,
+    output_padding: Sequence[int],
+    groups: int,
+) -> ir.Value:
+    """Transposed ones whose output paddings differ: torch-mlir takes these in the wrong order."""
+    if not transposed or len(set(output_padding)) == 1:
+        return NotImplemented
+    rank = len(build.shape_of(x)) - 2
+    sizes = _Convolution(*([*each] * (rank // len(each)) for each in (stride, padding, dilation)), groups)
+    result = sizes.by_input(x, weight, op.result.shape[2:])
+    return result if bias is None else build.elementwise("add", result, build.broadcast(bias, build.shape_of(result), [1]))
+
+
 @torch_lowering("aten.convolution_backward")
 def convolution_backward(
     op: TorchOp,

@@ -195,9 +195,16 @@ def _convert(op: ir.Operation) -> Values:
     if inner is None or inner.name != "stablehlo.convert":
         return None
     source = inner.operands[0]
-    if not _is_exact(build.element_of(source), build.element_of(x)):
+    first, between, last = (build.element_of(value) for value in (source, x, result))
+    if not _is_exact(first, between) or (_is_clamped(first, between, last) and not _is_exact(first, last)):
         return None
-    return [build.convert(source, build.element_of(result))]
+    return [build.convert(source, last)]
+
+
+def _is_clamped(first: ir.Type, between: ir.Type, last: ir.Type) -> bool:
+    """Whether integers that became floats become the ends of the last type's range beyond it: those that stay integers wrap."""
+    integers = isinstance(first, ir.IntegerType) and isinstance(last, ir.IntegerType)
+    return integers and isinstance(between, ir.FloatType) and last.width > 1
 
 
 def _is_exact(source: ir.Type, target: ir.Type) -> bool:

@@ -155,3 +155,17 @@ func.func @parts(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %1 = stablehlo.imag %x : tensor<4xf32>
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// Unchanged: Floats are clamped to the ends of the integers' range, integers wrap: the first two are not one conversion. The last two are.
+// CHECK-LABEL: func.func @clamped(
+// CHECK-SAME: %[[X:.*]]: tensor<4xi8>, %[[U:.*]]: tensor<4xui8>
+// CHECK-NEXT: %[[F:.*]] = stablehlo.convert %[[X]] : (tensor<4xi8>) -> tensor<4xf32>
+// CHECK-NEXT: stablehlo.convert %[[F]] : (tensor<4xf32>) -> tensor<4xui8>
+// CHECK-NEXT: stablehlo.convert %[[U]] : (tensor<4xui8>) -> tensor<4xi16>
+func.func @clamped(%x: tensor<4xi8>, %u: tensor<4xui8>) -> (tensor<4xui8>, tensor<4xi16>) {
+  %0 = stablehlo.convert %x : (tensor<4xi8>) -> tensor<4xf32>
+  %1 = stablehlo.convert %0 : (tensor<4xf32>) -> tensor<4xui8>
+  %2 = stablehlo.convert %u : (tensor<4xui8>) -> tensor<4xf32>
+  %3 = stablehlo.convert %2 : (tensor<4xf32>) -> tensor<4xi16>
+  return %1, %3 : tensor<4xui8>, tensor<4xi16>
+}
