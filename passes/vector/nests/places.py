@@ -20,7 +20,7 @@ from hloom.dialects.storage import storage_element
 
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage, loaded
-from ...common.vectors import vector_of
+from ...common.vectors import is_vector, vector_of
 from .lanes import Lanes, Rep
 
 _MOST_REGISTERS = 2
@@ -60,8 +60,11 @@ class Places:
     def read(self, storage: Storage, indices: Sequence[Rep]) -> ir.Value | None:
         """The elements at `indices`, of which one is known lane by lane, the others are the same in all lanes; else None."""
         varying = [dim for dim, index in enumerate(indices) if index in self._known] if self._known else []
-        uniform = [LinearIndex.of(index) for dim, index in enumerate(indices) if dim not in varying]
-        if len(varying) != 1 or any(index.lanes for index in uniform) or storage.strides[varying[0]] != 1:
+        others = [index for dim, index in enumerate(indices) if dim not in varying]
+        if len(varying) != 1 or any(isinstance(index, ir.Value) and is_vector(index) for index in others) or storage.strides[varying[0]] != 1:
+            return None
+        uniform = [LinearIndex.of(index) for index in others]
+        if any(index.lanes for index in uniform):
             return None
         (dim,), size = varying, storage.sizes[varying[0]]
         places, count = self._known[indices[dim]], self.lanes.count

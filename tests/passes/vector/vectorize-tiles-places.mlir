@@ -59,6 +59,28 @@ func.func private @far(%x: tensor<8x64xf32>) -> tensor<8x8xf32> attributes {hloo
   return %r : tensor<8x8xf32>
 }
 
+// Declined: The rows are another in each lane.
+// CHECK-LABEL: func.func private @other_rows(
+// CHECK: vector.gather
+func.func private @other_rows(%x: tensor<8x8xf32>, %rows: tensor<8x8xi32>) -> tensor<8x8xf32> attributes {hloom.kind = "loop"} {
+  %places = arith.constant dense<[0, 1, 1, 2, 3, 4, 5, 5]> : tensor<8xi32>
+  %e = tensor.empty() : tensor<8x8xf32>
+  %r = scf.forall (%t) in (1) shared_outs(%o = %e) -> (tensor<8x8xf32>) {
+    %c = linalg.generic {indexing_maps = [#columns, #y, #y], iterator_types = ["parallel", "parallel"]}
+        ins(%places, %rows : tensor<8xi32>, tensor<8x8xi32>) outs(%o : tensor<8x8xf32>) {
+    ^bb0(%place: i32, %row: i32, %unused: f32):
+      %0 = arith.index_cast %row : i32 to index
+      %1 = arith.index_cast %place : i32 to index
+      %2 = tensor.extract %x[%0, %1] : tensor<8x8xf32>
+      linalg.yield %2 : f32
+    } -> tensor<8x8xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %c into %o[0, 0] [8, 8] [1, 1] : tensor<8x8xf32> into tensor<8x8xf32>
+    }
+  }
+  return %r : tensor<8x8xf32>
+}
+
 // Changed: Sums of rows whose means and sums lie side by side: along the columns, where all of the rows' elements do.
 // CHECK-LABEL: func.func private @rows(
 // CHECK-NOT: vector.gather
