@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from hloom.runtime.forking import process_lock
 
 if TYPE_CHECKING:
+    __version__: str
     from hloom.compiler.api import compile as compile
     from hloom.compiler.explorer.explain import explain as explain
     from hloom.compiler.frontends.torch_lowerings import TorchOp as TorchOp
@@ -40,6 +41,7 @@ CustomCallError""".split()
 _COMPILE_ERRORS = "CompileError UnsupportedOpError ParseError InvalidProgramError PipelineError PassFailure".split()
 
 _HOME = {
+    "__version__": "importlib.metadata",
     "compile": "hloom.compiler.api",
     "explain": "hloom.compiler.explorer.explain",
     "jit": "hloom.compiler.jax.jit",
@@ -68,7 +70,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'hloom' has no attribute {name!r}")
     with process_lock:
-        value = getattr(importlib.import_module(_HOME[name]), name)
+        home = importlib.import_module(_HOME[name])
+        value = home.version("hloom") if name == "__version__" else getattr(home, name)
     globals()[name] = value
     return value
 

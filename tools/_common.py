@@ -8,10 +8,12 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+import hloom
 from hloom.passes.errors import CompileError, ParseError, PipelineError
 from hloom.runtime.errors import ExecutionError
 
@@ -25,9 +27,17 @@ if TYPE_CHECKING:
 _OPTION = re.compile(r"--?(?P<name>[A-Za-z][A-Za-z0-9_\-]*)(?:=(?P<value>.*))?", re.DOTALL)
 
 
+class _Version(argparse.Action):
+    """Looks it up where it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> NoReturn:
+        print(f"{parser.prog} {hloom.__version__}")
+        parser.exit()
+
+
 class ToolParser(argparse.ArgumentParser):
     """An ArgumentParser with the habits of LLVM's command lines: one dash is as good as two, flags take =true and =false, and a value
-    that may be left out is given with = alone.
+    that may be left out is given with = alone. Underscores in an option's name are as good as dashes, as in IREE's.
 
     Its errors are CompileErrors, so that a wrong option exits 1 like every other error of the user's.
     """
@@ -38,6 +48,7 @@ class ToolParser(argparse.ArgumentParser):
         if description and epilog is None:
             description, _, epilog = description.partition("\n\n")
         super().__init__(prog, description=description, epilog=epilog, allow_abbrev=False, formatter_class=raw)
+        self.add_argument("--version", action=_Version, nargs=0, help="print hloom's version")
 
     def add_program(self, input_help: str, bind_help: str, target_before: str = "", *, optional: bool = False) -> None:
         """The options that every tool which compiles takes: the program, and how it is compiled; `compilation` reads them."""
@@ -56,7 +67,10 @@ class ToolParser(argparse.ArgumentParser):
     def option(self, word: str) -> str | None:
         """The option that a word of the command line names, as argparse spells it; None where it names none."""
         match = _OPTION.fullmatch(word)
-        spellings = (f"--{match['name']}", f"-{match['name']}") if match else ()
+        if match is None:
+            return None
+        names = match["name"], match["name"].replace("_", "-")
+        spellings = [dashes + name for name in names for dashes in ("--", "-")]
         return next((spelling for spelling in spellings if spelling in self._option_string_actions), None)
 
     def _spelled(self, word: str) -> list[str]:
@@ -71,7 +85,11 @@ class ToolParser(argparse.ArgumentParser):
         return [option + equals + value]
 
     def error(self, message: str) -> NoReturn:
-        raise PipelineError(message, remedy=f"{self.prog} --help lists the options")
+        _, _, words = message.partition("unrecognized arguments: ")
+        match = _OPTION.match(words)
+        near = get_close_matches(f"--{match['name']}", self._option_string_actions, 1) if match else []
+        meant = f"did you mean {near[0]}? " if near else ""
+        raise PipelineError(message, remedy=f"{meant}{self.prog} --help lists the options")
 
 
 def boolean(text: str) -> bool:

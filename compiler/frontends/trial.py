@@ -33,6 +33,8 @@ SECONDS_PER_MB = 1
 _PATIENCE = 0.02
 """Seconds after which a child that says nothing is looked after."""
 _DONE, _REFUSED = b"k", b"e"
+_NOWHERE = f'loc("{UNNAMED}":0:0)'
+"""What MLIR says of bytecode that is damaged."""
 _PARTS = ("message", "op", "loc", "stage", "remedy")
 """The parts of a CompileError, by the names that its constructor takes."""
 
@@ -92,9 +94,14 @@ def _end(pid: int, ended: bool) -> int:
 
 
 def parse_tried(source: str | bytes, context: ir.Context, read: Callable[..., ir.Module] = parse_module, name: str = UNNAMED) -> ir.Module:
-    """`read(source, context)`, after a trial; text is of the file `name`. Raises ParseError."""
+    """`read(source, context)`, after a trial; the source is of the file `name`. Raises ParseError."""
     if is_bytecode(source):
-        return parse_module(try_in_child(lambda: bytecode_of(read(source, context)), len(source)), context)
+        try:
+            return parse_module(try_in_child(lambda: bytecode_of(read(source, context)), len(source)), context)
+        except ParseError as error:
+            if name == UNNAMED or error.loc not in (None, _NOWHERE):
+                raise
+            raise ParseError(**{part: getattr(error, part) for part in _PARTS} | {"loc": f'loc("{name}")'}) from None
     try_in_child(lambda: _tried(source, context), len(source))
     return parse_module(source, context, name)
 

@@ -1,4 +1,4 @@
-// What is typed by habit of mlir-opt: one dash as good as two, =true and =false of flags, values with = alone where they may be left out.
+// What is typed by habit of mlir-opt: one dash as good as two, =true and =false of flags, values with = alone where they may be left out; of IREE: underscores for dashes.
 // RUN: hloom-opt -verify-each %s -pass-pipeline='builtin.module(func.func(cse))' -mlir-print-op-generic=false -o=- | filecheck %s --check-prefix=TEXT
 // RUN: hloom-opt -stage-stablehlo -plan-fusion='max-instances=64' -cse -verify-each=0 %s -o - | filecheck %s --check-prefix=FUSED
 // RUN: hloom-opt %s -mlir-print-op-generic -mlir-print-debuginfo -mlir-disable-threading | filecheck %s --check-prefix=GENERIC
@@ -8,6 +8,12 @@
 // RUN: not hloom-opt %s -verify-each=maybe 2>&1 | filecheck %s --check-prefix=MAYBE
 // RUN: hloom-compile %s -target=cpu-avx2 -to=fused | filecheck %s --check-prefix=FUSED
 // RUN: hloom-run %s -input=4xf32=1.5 -function main | filecheck %s --check-prefix=RESULT
+// RUN: hloom-run %s --input=4xf32=1.5 --expected_output="4xf32=[3][3][3][3]" | filecheck %s --check-prefix=EXPECTED
+// RUN: not hloom-run %s --inputs=random 2>&1 | filecheck %s --check-prefix=MEANT
+// RUN: hloom-run --version | filecheck %s --check-prefix=VERSION
+// RUN: hloom-opt %s --emit-bytecode -o %t.mlirbc
+// RUN: head -c 90 %t.mlirbc > %t.short.mlirbc
+// RUN: not hloom-opt %t.short.mlirbc 2>&1 | filecheck %s --check-prefix=SHORT
 // RUN: hloom-explain %s -json=- | filecheck %s --check-prefix=JSON
 
 // TEXT: func.func @main(%arg0: tensor<4xf32>) -> tensor<4xf32> {
@@ -22,6 +28,10 @@
 // BOTH: --pass-pipeline and --<pass> exclude each other
 // MAYBE: true or false wanted, got 'maybe'
 // RESULT: 3
+// EXPECTED: expected result0 4xf32: ok
+// MEANT: did you mean --input?
+// VERSION: hloom-run 0.
+// SHORT: short.mlirbc
 // JSON: "groups"
 func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
   %0 = stablehlo.add %a, %a : tensor<4xf32>

@@ -61,7 +61,8 @@ class Places:
         """The elements at `indices`, of which one is known lane by lane, the others are the same in all lanes; else None."""
         varying = [dim for dim, index in enumerate(indices) if index in self._known] if self._known else []
         others = [index for dim, index in enumerate(indices) if dim not in varying]
-        if len(varying) != 1 or any(isinstance(index, ir.Value) and is_vector(index) for index in others) or storage.strides[varying[0]] != 1:
+        apart = any(isinstance(index, ir.Value) and is_vector(index) for index in others)
+        if len(varying) != 1 or apart or storage.strides[varying[0]] != 1:
             return None
         uniform = [LinearIndex.of(index) for index in others]
         if any(index.lanes for index in uniform):
