@@ -16,7 +16,9 @@ from hloom.dialects.context import make_context
 from hloom.passes.common.rewriting import functions, symbol_name, walk
 from hloom.passes.errors import InvalidProgramError, UnsupportedOpError
 from hloom.passes.fused.plan_fusion import plan_fusion
+from hloom.passes.fused.planner.axes import Axis, var
 from hloom.passes.fused.planner.cost import CostModel
+from hloom.passes.fused.planner.group import Bucket, Group, recut
 from hloom.passes.fused.planner.plan import Planner
 
 HOST_OPS = {"func.call", "stablehlo.constant", "stablehlo.while", "stablehlo.case", "stablehlo.if", "func.return", "stablehlo.return"}
@@ -402,3 +404,13 @@ def test_a_constant_that_a_reduction_captures_goes_with_it():
     assert calls(module) == ["fusion_0"]
     host = next(f for f in functions(module.operation) if symbol_name(f) == "main")
     assert {op.name for op in walk(host)} == {"func.func", "func.call", "func.return"}
+
+
+def test_a_recut_loop_keeps_its_ops():
+    """Signatures of a concatenation's part and of the whole differ in an extent, which is the axis's own after that."""
+    part, whole = ((var(0, 9), var(1, extent)) for extent in (7, 9))
+    loop = Group({0: Axis(9), 1: Axis(9)}, {whole: Bucket({1}, 1), part: Bucket({2}, 3)}, {5: (part, whole)}, {6: whole})
+    made = recut(loop, [3, 27])
+    assert made.members == [1, 2]
+    assert [bucket.work for bucket in made.body.values()] == [4]
+    assert [len(signatures) for signatures in made.reads.values()] == [1]

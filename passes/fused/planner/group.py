@@ -210,15 +210,23 @@ def with_signatures(old: tuple[Signature, ...], new: tuple[Signature, ...]) -> t
 
 
 def recut(group: Group, extents: Sequence[int]) -> Group:
-    """A copy of a plain loop over axes of these extents, in the same linear order: what was a dimension may be a part of an axis."""
+    """A copy of a plain loop over axes of these extents, in the same linear order: what was a dimension may be a part of an axis.
+    Signatures that were two ways to write one may be the same then."""
     axes = {i: Axis(extent) for i, extent in enumerate(extents) if extent != 1}
     old = group.parallel
     places = reshape_point([var(i, extent) for i, extent in enumerate(extents)], extents, group.extents(old))
     image = dict(zip(old, places, strict=True))
-    body = {substitute(signature, image): Bucket(set(bucket.ops), bucket.work) for signature, bucket in group.body.items()}
-    reads = {value: tuple(substitute(signature, image) for signature in signatures) for value, signatures in group.reads.items()}
+    body: dict[Signature, Bucket] = {}
+    for signature, bucket in group.body.items():
+        there = body.setdefault(substitute(signature, image), Bucket())
+        there.ops |= bucket.ops
+        there.work += bucket.work
+    reads = {
+        value: tuple(dict.fromkeys(substitute(signature, image) for signature in signatures)) for value, signatures in group.reads.items()
+    }
     results = {value: substitute(signature, image) for value, signature in group.results.items()}
-    return replace(group, axes=axes, body=body, reads=reads, results=results)
+    instances = sum(len(bucket.ops) for bucket in body.values())
+    return replace(group, axes=axes, body=body, reads=reads, results=results, instances=instances)
 
 
 def copy(group: Group) -> Group:
