@@ -56,6 +56,8 @@ def exported_module(
     Raises InvalidProgramError where torch cannot export it, and where a call would change what no tensor holds."""
     if not callable(source):
         raise InvalidProgramError(f"a {type(source).__name__} is no torch module", remedy="give a torch.nn.Module or ExportedProgram")
+    if isinstance(source, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
+        raise InvalidProgramError("TorchScript is not exported", remedy="give the module or function that it was scripted or traced from")
     module = source if isinstance(source, torch.nn.Module) else _Function(source)
     args, kwargs = torch_pytree.tree_map(lambda x: torch.from_numpy(x) if isinstance(x, np.ndarray) else x, (examples, keywords))
     args, kwargs = _told_apart(module, (args, kwargs))

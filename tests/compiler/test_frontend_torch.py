@@ -118,3 +118,9 @@ def test_a_refusal_names_the_op_that_is_not_lowered_among_others_that_are() -> N
     with pytest.raises(UnsupportedOpError, match="torch-mlir does not lower aten.linalg_ldl_factor_ex.default to StableHLO") as caught:
         load_program(lambda x: torch.linalg.ldl_factor_ex(x * 2)[0] + x.tanh(), (torch.ones(8, 8),))
     assert caught.value.op == "aten.linalg_ldl_factor_ex.default"
+
+
+def test_torchscript_is_refused():
+    module = torch.jit.trace(torch.nn.Linear(4, 2), torch.ones(3, 4))
+    with pytest.raises(hloom.InvalidProgramError, match="TorchScript"):
+        hloom.compile(module, torch.ones(3, 4))
