@@ -142,6 +142,34 @@ def test_a_transposed_view_that_is_written_to() -> None:
     assert found.stride() == function(x).stride()
 
 
+def _diagonal(x):
+    y = x.clone()
+    y.diagonal(0, 0, 3).zero_()
+    y.view(-1)[1:].add_(1)
+    return y
+
+
+def _indexed(x):
+    return x.permute(0, 2, 3, 1)[:, torch.tensor([0, 1])].permute(0, 1, 3, 2).view(2, -1)
+
+
+def _put(x):
+    y = x.permute(0, 2, 3, 1).put(torch.tensor([3]), torch.tensor([9.0]))
+    return y.permute(0, 3, 1, 2).view(-1)
+
+
+def _empty(x):
+    y = torch.empty_like(x.permute(0, 2, 3, 1)).fill_(2)
+    return y.permute(0, 3, 1, 2).view(-1) * x.view(-1)
+
+
+@pytest.mark.parametrize("function", [_diagonal, _indexed, _put, _empty])
+def test_views_that_eager_takes_of_results(function) -> None:
+    """They lie in memory as eager's do, or there would be no such view."""
+    x = real(2, 3, 4, 5)
+    torch.testing.assert_close(torch.compile(function, backend="hloom", fullgraph=True)(x), function(x), rtol=0, atol=0)
+
+
 def test_norms() -> None:
     x = real(4, 6, 5)
 

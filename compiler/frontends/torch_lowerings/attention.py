@@ -7,9 +7,9 @@ import math
 import torch
 from torch import Tensor
 from torch._decomp import decomposition_table
-from torch._prims_common import compute_elementwise_output_logical_to_physical_perm
 
 from ..torch_registry import torch_decomposition
+from .strided import laid_like
 
 _FLASH = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
 
@@ -36,7 +36,7 @@ def attention(
         output = product(_weights(scores, attn_mask).to(query.dtype), heads_of(value, query)).to(query.dtype)
     else:
         output, _ = decomposition_table[_FLASH](query, key, value, dropout, is_causal, attn_mask=attn_mask, scale=scale)
-    return _laid_like(output, query), _logsumexp(scores)
+    return laid_like(output, query), _logsumexp(scores)
 
 
 @torch_decomposition("aten._scaled_dot_product_flash_attention_for_cpu_backward")
@@ -73,12 +73,6 @@ def attention_backward(
     gradients = product(inner, keys).to(query.dtype), _of_heads(of_keys, key), _of_heads(of_values, value)
     of_query, of_key, of_value = (each.transpose(1, 2).contiguous().transpose(1, 2) for each in gradients)
     return of_query, of_key, of_value
-
-
-def _laid_like(x: Tensor, other: Tensor) -> Tensor:
-    """The same values in memory as torch.empty_like(other) lies."""
-    order, _ = compute_elementwise_output_logical_to_physical_perm(other)
-    return x.permute(order).contiguous().permute([order.index(d) for d in range(x.dim())])
 
 
 def _scale(query: Tensor, scale: float | None) -> float:

@@ -12,6 +12,7 @@ from torch import Tensor
 from hloom.passes.errors import UnsupportedOpError
 
 from ..torch_registry import torch_decomposition, torch_differentiated, use_torch_decompositions
+from .strided import laid_like
 
 use_torch_decompositions("aten.addmv", "aten.unbind_copy", "aten.narrow_copy", "aten.permute_copy")
 
@@ -63,8 +64,11 @@ def new_empty(x: Tensor, size: Sequence[int], *rest: Any, **options: Any) -> Ten
 
 
 @torch_decomposition("aten.empty_like")
-def empty_like(x: Tensor, **options: Any) -> Tensor:
-    return torch.full(x.shape, 0, dtype=options.get("dtype") or x.dtype)
+def empty_like(x: Tensor, *, memory_format: torch.memory_format | None = None, **options: Any) -> Tensor:
+    made = torch.full(x.shape, 0, dtype=options.get("dtype") or x.dtype)
+    if memory_format in (None, torch.preserve_format):
+        return laid_like(made, x)
+    return made.contiguous(memory_format=memory_format)
 
 
 @torch_decomposition("aten._new_zeros_with_same_feature_meta")

@@ -9,11 +9,13 @@ from functools import reduce
 import numpy as np
 import torch
 from torch import Tensor
+from torch.utils._python_dispatch import _disable_current_modes
 from torch_mlir import ir
 
 from hloom.passes.stablehlo.support import build, constants
 
 from ..torch_registry import TorchOp, torch_decomposition, torch_lowering
+from .strided import laid_like
 
 
 @torch_decomposition("aten.index.Tensor")
@@ -26,7 +28,7 @@ def index(x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     found = [places for places in indices if places is not None]
     if not dims or any(places.dtype in (torch.bool, torch.uint8) for places in found):
         return NotImplemented
-    first, last = dims[0], dims[-1] + 1
+    whole, first, last = x, dims[0], dims[-1] + 1
     if last - first != len(dims):
         rest = [dim for dim in range(x.dim()) if dim not in dims]
         x, first, last = x.permute(*dims, *rest), 0, len(dims)
@@ -34,7 +36,16 @@ def index(x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     places = torch.broadcast_tensors(*(counted_from_0(each, size) for each, size in zip(found, sizes)))
     merged = reduce(lambda sum, each: sum * each[1] + each[0], zip(places[1:], sizes[1:]), places[0])
     flat = x.reshape(*x.shape[:first], math.prod(sizes), *x.shape[last:])
-    return flat.index_select(first, merged.reshape(-1)).reshape((*x.shape[:first], *merged.shape, *x.shape[last:]))
+    made = flat.index_select(first, merged.reshape(-1)).reshape((*x.shape[:first], *merged.shape, *x.shape[last:]))
+    return made if whole.is_contiguous() else laid_like(made, _described(whole, indices))
+
+
+def _described(x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
+    """Eager PyTorch's result, without memory: it keeps the order of the dimensions that are not indexed."""
+    with _disable_current_modes():
+        values = torch.empty_strided(x.shape, x.stride(), device="meta")
+        places = [None if each is None else torch.empty(each.shape, dtype=each.dtype, device="meta") for each in indices]
+        return torch.ops.aten.index.Tensor(values, places)
 
 
 def counted_from_0(places: Tensor, size: int) -> Tensor:
@@ -122,7 +133,7 @@ def diagonal_scatter(x: Tensor, source: Tensor, offset: int = 0, dim1: int = 0, 
         return x.clone()
     spread = source.index_select(-1, (rows - max(-offset, 0)).clamp(0, source.shape[-1] - 1)).unsqueeze(-1)
     made = torch.where(rows.unsqueeze(-1) + offset == columns, spread, turned)
-    return made.movedim((-2, -1), (dim1, dim2)).clone()
+    return laid_like(made.movedim((-2, -1), (dim1, dim2)), x)
 
 
 @torch_decomposition("aten.block_diag")

@@ -15,6 +15,7 @@ from hloom.passes.stablehlo.support import build, constants
 
 from ..torch_registry import TorchOp, torch_decomposition, torch_differentiated, torch_lowering
 from .indexing import counted_from_0
+from .strided import laid_like
 
 
 @torch_decomposition("aten.nonzero_static")
@@ -59,7 +60,7 @@ def put(x: Tensor, places: Tensor, source: Tensor, accumulate: bool = False) -> 
     """Places count from the end where they are negative."""
     places = places.reshape(-1)
     places = torch.where(places < 0, places + x.numel(), places)
-    return x.reshape(-1).index_put((places,), source.reshape(-1), accumulate).reshape(x.shape)
+    return laid_like(x.reshape(-1).index_put((places,), source.reshape(-1), accumulate).reshape(x.shape), x)
 
 
 @torch_decomposition("aten.index_put")

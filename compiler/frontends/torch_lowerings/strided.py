@@ -7,11 +7,18 @@ from math import prod
 
 import torch
 from torch import Tensor
+from torch._prims_common import compute_elementwise_output_logical_to_physical_perm
 from torch_mlir import ir
 
 from hloom.passes.stablehlo.support import build
 
 from ..torch_registry import TorchOp, torch_decomposition, torch_lowering
+
+
+def laid_like(x: Tensor, other: Tensor) -> Tensor:
+    """The same values in memory as torch.empty_like(other) lies. Of another order, views that eager PyTorch takes of a result fail."""
+    order, _ = compute_elementwise_output_logical_to_physical_perm(other)
+    return x.permute(order).contiguous().permute([order.index(d) for d in range(x.dim())])
 
 
 @torch_decomposition("aten.as_strided", "aten.as_strided_copy")
