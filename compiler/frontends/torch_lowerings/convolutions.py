@@ -42,8 +42,8 @@ def convolution(
     if not transposed or len(set(output_padding)) == 1:
         return NotImplemented
     rank = len(build.shape_of(x)) - 2
-    sizes = _Convolution(*([*each] * (rank // len(each)) for each in (stride, padding, dilation)), groups)
-    result = sizes.by_input(x, weight, op.result.shape[2:])
+    strides, paddings, dilations = ([*sizes] * (rank // len(sizes)) for sizes in (stride, padding, dilation))
+    result = _Convolution(strides, paddings, dilations, groups).by_input(x, weight, op.result.shape[2:])
     return result if bias is None else build.elementwise("add", result, build.broadcast(bias, build.shape_of(result), [1]))
 
 
