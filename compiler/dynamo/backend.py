@@ -52,7 +52,7 @@ def backend(
         key = key_of((*known.parts, *map(repr, _tracing_settings(chosen))))
         module.hloom_key = key  # type: ignore[assignment]  # part of torch's own key, as all that a module has
         made = {name: SerializableAOTDispatchCompiler(Code, compiler) for name, compiler in made.items()}
-    with known_objects_kept(), Tracing(chosen.target) as tracing, without_inductor(), functorch_config.patch(_CACHED):
+    with known_objects_kept(), Tracing() as tracing, without_inductor(), functorch_config.patch(_CACHED):
         made |= {"decompositions": tracing.decompositions, "pre_grad_passes": tracing, "keep_inference_input_mutations": True}
         if any(isinstance(each, (list, tuple, dict)) for each in inputs):
             tracing(module, inputs)  # of graphs that take such nothing is kept, nor is a pass asked for

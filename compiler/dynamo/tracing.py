@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest import mock
 
 import torch._inductor.codecache
@@ -19,11 +19,7 @@ from torch._dynamo.callback import callback_handler
 from torch.fx import GraphModule
 
 from ..garbage import known_objects_kept
-from ..simulation import split_target
 from .torch_source import torch_key
-
-if TYPE_CHECKING:
-    from hloom.dialects.target import TargetView
 
 
 class Tracing(contextlib.ExitStack):
@@ -32,9 +28,8 @@ class Tracing(contextlib.ExitStack):
     It is what torch calls a pass before gradients: one over dynamo's graph, where nothing was kept of it. The graph stays as it is.
     """
 
-    def __init__(self, target: str | TargetView) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self._target = target
         self.decompositions: dict[Any, Callable[..., Any]] = {}
         """Given to AOTAutograd, which reads it when it traces."""
 
@@ -44,11 +39,8 @@ class Tracing(contextlib.ExitStack):
         from ..frontends.torch_decompose import without_onednn
         from ..frontends.torch_higher_order import stay_whole
         from ..frontends.torch_registry import all_decompositions, own_decompositions_first
-        from ..target import resolve
 
-        made = all_decompositions()
-        on_gpu = resolve(split_target(self._target)[0]).kind == "cuda"
-        self.decompositions.update(stay_whole(made) if on_gpu else made)
+        self.decompositions.update(stay_whole(all_decompositions()))
         for context in (own_decompositions_first(), without_onednn(), without_errors_of_linear_algebra()):
             self.enter_context(context)
         return module

@@ -5,7 +5,7 @@ flex = higher_order.flex_attention(q, k, v, score_mod, (â€¦, mask_mod), scale, â
 
 Of attention torch has an op for the backward pass, which reads what the forward pass saves for it: the result and the logarithms of sums.
 As products and a softmax, AOTAutograd would find that both compute scores, and have the forward pass save these, or their rows' sums
-computed twice. So they stay whole for GPUs; on CPUs, whose kernels take f32 too, scores are not saved, and the forward pass needs no sums.
+computed twice. So they stay whole until it has parted them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _KEPT = ("nn_module_stack", "fwd_nn_module_stack", "stack_trace")
 
 
 def stay_whole(decompositions: Mapping[Any, Callable[..., Any]]) -> dict[Any, Callable[..., Any]]:
-    """The decompositions without those of these ops, for GPUs."""
+    """The decompositions without those of these ops."""
     return {op: function for op, function in decompositions.items() if op not in _WHOLE}
 
 

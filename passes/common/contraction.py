@@ -23,7 +23,7 @@ DEEP = 1024
 LIVE = "hloom.live"
 """Of a group of two contractions: [rows, columns, ahead]. What lies between them is zero, in row r, from column r + ahead on."""
 ROW_LOOP = "hloom.row_loop"
-"""Of a group of contractions of which some keep the rows of large values and some sum over them: a tile goes through the rows in blocks."""
+"""Of a group of contractions of which some keep the rows of large values and so many sum over them: a tile goes through these in blocks."""
 _MOST_ROWS = 12
 _SUMS = ("arith.addf", "arith.addi", "arith.ori")
 _PRODUCTS = ("arith.mulf", "arith.muli", "arith.andi")

@@ -19,11 +19,12 @@ group is marked `hloom.online`, and what is of a row alone (the sum that weights
 
     dot_general(softmax(s), v)      becomes      dot_general(exp(s - max), v) / sum
 
-Numbers of its rows that others read (logarithms of sums, for the backward pass) are results of it, too. Its kernel finds operands by any
-strides, and knows its rows and columns: calls before and behind that only move elements (heads out of a projection, and back) go into the
-dimension numbers of the contractions, and masks made of indices into the group (chains/moves.py).
+Its kernel finds operands by any strides, and knows its rows and columns: calls before and behind that only move elements (heads out of a
+projection, and back) go into the dimension numbers of the contractions, and masks made of indices into the group (chains/moves.py).
 
-Must hold: plan-fusion has run. Declined, each with a record: what others read in between (on GPUs: but for numbers of rows), few rows,
+Numbers of its rows that others read (logarithms of sums, for the backward pass) are results of it, too.
+
+Must hold: plan-fusion has run. Declined, each with a record: what others read in between, but for numbers of rows; few rows;
 a policy's `use = "apart"` for either contraction; on CPUs right operands that do not stay in the cache, bf16 that AMX multiplies; on GPUs
 other types, heads wider than 128, rows that are no maximum and a sum which can be rescaled (chains/online.py), what is not evaluated at a
 row and a column, and no gain in price.

@@ -8,12 +8,13 @@ Before:
     %dq = call @fusion_4(%s, %k)             // contraction over the columns of %s  : tensor<12x1024x64xf32>
 After:
     %dv, %dk, %dq = call @row_blocks_0(%q, %k, %do, %v, %d)
-    func.func private @row_blocks_0(…) attributes {hloom.row_loop, …} { all of them }
+    func.func private @row_blocks_0(…) attributes {hloom.row_loop = 2, …} { all of them }
 
 A tile of the group is one batch. It goes through its rows in blocks (passes/tiled/schedules/row_loop.py): %p and %s are there for one
 block at a time, in a core's cache, and never in memory; %dv and %dk are added to by each block, in the order of the rows, whatever the
-number of threads. `hloom.live` is [rows, columns, ahead] as in join-contractions: what a mask leaves out no block computes, unless it is
-returned. What others read of %p or %s is a result, and written once.
+number of threads. `hloom.row_loop` is how many contractions sum over the rows, which tells these from the columns. `hloom.live` is [rows,
+columns, ahead] as in join-contractions: what a mask leaves out no block computes, unless it is returned; of two dimensions that may be
+the rows, that is taken which a mask goes by. What others read of %p or %s is a result, and written once.
 
 It goes by dimensions (chains/dims.py): softmax, masks, biases, dropout and scales are ops like all others. A group is found from a value
 that two contractions read, one of which sums over another dimension than the other. What makes it joins, and what else reads what is as
@@ -34,7 +35,7 @@ from hloom.dialects.storage import byte_size
 from hloom.dialects.target import TargetView, target_of
 
 from ..common.contraction import LIVE, ROW_LOOP
-from ..common.rewriting import defining_op, element_of, i64_array, integer, kind_of, walk
+from ..common.rewriting import defining_op, element_of, i64_array, i64_attribute, integer, kind_of, walk
 from ..registry import register_pass
 from ..stablehlo.support.build import count_of
 from .chains.bodies import call_once, convex, function_of, named, users
@@ -67,13 +68,13 @@ def join_row_blocks(module: ir.Operation) -> None:
 
 @dataclass(frozen=True)
 class _Region:
-    """Calls that may be one group: their results that others read, the merged function, and what goes on along its rows."""
+    """Calls that may be one group: their results that others read, the merged function, and what may be its rows, the best first."""
 
     calls: list[ir.Operation]
     operands: list[ir.Value]
     results: list[ir.Value]
     function: ir.Operation
-    rows: Rows
+    rows: list[Rows]
 
 
 class _Joiner:
@@ -130,12 +131,11 @@ class _Joiner:
             region.function.erase()
             self.notes.add(refusal[0], names, refusal[1], edge)
             return []
-        function, rows = region.function, region.rows
-        function.attributes[ROW_LOOP] = ir.UnitAttr.get()
+        function = region.function
+        rows, ahead = self._rows_of(region)
+        function.attributes[ROW_LOOP] = i64_attribute(rows.sums)
         reason, share = "what lies between contractions is there for a block of rows at a time", 1.0
-        # which of several dimensions a tile goes by its schedule decides
-        ahead = None if rows.written or not rows.only else Masks(self.groups, function, region.operands).ahead_of(rows.read, rows.reduced)
-        if ahead is not None and ahead < rows.columns:
+        if ahead is not None:
             function.attributes[LIVE] = i64_array([rows.rows, rows.columns, ahead])
             reason += f"; columns from row + {ahead} on are masked, and left out"
             share = share_of(rows.rows, rows.columns, ahead)
@@ -151,6 +151,16 @@ class _Joiner:
         figures = {"t_before_ps": before, "t_after_ps": after, "gain_ps": before - after, "bytes_saved": saved}
         self.notes.add(Code.FUSED_ROWS, [name], reason, edge, figures)
         return names
+
+    def _rows_of(self, region: _Region) -> tuple[Rows, int | None]:
+        """The rows that a tile goes by, of which a mask leaves columns out where there are such, and from which column on it does."""
+        sums = [rows.sums for rows in region.rows]
+        for rows in region.rows:
+            told = not rows.written and sums.count(rows.sums) == 1
+            ahead = Masks(self.groups, region.function, region.operands).ahead_of(rows.read, rows.reduced) if told else None
+            if ahead is not None and ahead < rows.columns:
+                return rows, ahead
+        return region.rows[0], None
 
     def _grown(self, seed: ir.Value) -> _Region | None:
         """The most calls around a value that may be one group."""
@@ -183,15 +193,15 @@ class _Joiner:
         operands = list(dict.fromkeys(v for call in closed for v in call.operands if v not in inner))
         results = [v for call in closed for v in call.results if any(user not in closed for user in users(v))]
         function, _ = function_of(closed, self.groups, operands, results)
-        rows = rows_of(function, size) if split_dims(function) else None
-        if rows is None:
+        rows = rows_of(function, size) if split_dims(function) else []
+        if not rows:
             function.erase()
             return None
         return _Region(closed, operands, results, function, rows)
 
     def _refusal(self, region: _Region) -> tuple[DecisionCode, str] | None:
         """Why the calls should stay apart."""
-        target, rows, dots = self.target, region.rows, walk(region.function, "stablehlo.dot_general")
+        target, rows, dots = self.target, region.rows[0], walk(region.function, "stablehlo.dot_general")
         if any(self.policy.kernel_for(dot).use == APART for dot in dots):
             return Code.POLICY_FORBIDDEN, "the contractions have kernels of their own"
         if target.amx_bf16 and any(isinstance(element_of(v), ir.BF16Type) for dot in dots for v in dot.operands):

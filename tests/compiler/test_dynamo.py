@@ -185,6 +185,16 @@ def test_strides_of_attention(order, part):
     assert [each.stride() for each in gradients] == [each.stride() for each in wanted]
 
 
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16], ids=str)
+def test_attention_saves_no_scores(kind):
+    """What the forward pass keeps for the gradients is no larger than its operands."""
+    inputs = [torch.randn(1, 2, 64, 8, dtype=kind, requires_grad=True) for _ in range(3)]
+    saved: list[int] = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda x: saved.append(x.numel()) or x, lambda x: x):
+        compiled(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True))(*inputs)
+    assert saved and max(saved) <= inputs[0].numel()
+
+
 @pytest.mark.parametrize("options", [{"dynamic": True}, {}, {"dynamic": False}])
 def test_sizes_that_change(options):
     def function(x):

@@ -69,7 +69,8 @@ CASES = {
     "more rows": (gradients(attention(causal(517, 401))), (517, 401, 24), True),
     "from the lower right": (gradients(attention(causal(300, 720, 420))), (300, 720, 16), True),
     "dropout": (gradients(attention(causal(440, 440), dropped(440, 440))), (440, 440, 32), True),
-    "by numbers of the rows": (of_numbers(causal(440, 440).T), (440, 440, 32), False),
+    "by numbers of the rows": (of_numbers(causal(440, 440)), (440, 440, 32), True),
+    "with a mask that begins": (of_numbers(causal(440, 440).T), (440, 440, 32), True),
     "with its forward": (squared(attention(causal(440, 440))), (440, 440, 40), True),
     "dot_product_attention": (gradients(grouped), (440, 440, 64), False),  # its mask is finite
 }

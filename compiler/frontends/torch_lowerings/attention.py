@@ -6,12 +6,9 @@ import math
 
 import torch
 from torch import Tensor
-from torch._decomp import decomposition_table
 
 from ..torch_registry import torch_decomposition
 from .strided import laid_like
-
-_FLASH = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
 
 
 @torch_decomposition("aten._scaled_dot_product_flash_attention_for_cpu")
@@ -27,15 +24,12 @@ def attention(
 ) -> tuple[Tensor, Tensor]:
     """Torch's decomposition, whose second result are the weights, and the logarithms of their sums, which the gradients need.
 
-    Of halves it makes products of f32. These are products of halves summed in f32, the weights rounded in between, as in torch's kernel.
+    Its products of halves are of f32. These are products of halves summed in f32, the weights rounded in between, as in torch's kernel.
     The output lies as the query does, as the kernel's; torch's decomposition has the tokens first.
     """
     keys = heads_of(key, query)
     scores = _scores(query, keys, is_causal, attn_mask, scale)
-    if query.dtype.itemsize < 4 and not dropout:
-        output = product(_weights(scores, attn_mask).to(query.dtype), heads_of(value, query)).to(query.dtype)
-    else:
-        output, _ = decomposition_table[_FLASH](query, key, value, dropout, is_causal, attn_mask=attn_mask, scale=scale)
+    output = product(_weights(scores).to(query.dtype), heads_of(value, query)).to(query.dtype)
     return laid_like(output, query), _logsumexp(scores)
 
 
@@ -55,16 +49,13 @@ def attention_backward(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """The weights are computed again, which takes less than to read them: dS = P * (dP - sum(dO * O)).
 
-    Of halves P = exp(S - logsumexp): no row is reduced again, every element follows from its scores and numbers of its row.
+    P = exp(S - logsumexp): no row is reduced again, every element follows from its scores and numbers of its row.
 
     The gradients lie as the kernel's do, a token's heads side by side.
     """
     keys, values = heads_of(key, query), heads_of(value, query)
     scores = _scores(query, keys, is_causal, attn_mask, scale)
-    if query.dtype.itemsize < 4:
-        weights = _weights_by(logsumexp.unsqueeze(-1), scores, attn_mask)
-    else:
-        weights = _weights(scores, attn_mask)
+    weights = _weights_by(logsumexp.unsqueeze(-1), scores, attn_mask)
     towards = product(gradient, values.transpose(-2, -1))
     inner = weights * (towards - (_wide(gradient) * _wide(output)).sum(-1, keepdim=True)) * _scale(query, scale)
     inner, weights = inner.to(query.dtype), weights.to(query.dtype)
@@ -98,9 +89,9 @@ def _scores(query: Tensor, key: Tensor, is_causal: bool, mask: Tensor | None, sc
     return torch.where(mask, scores, -math.inf) if mask.dtype == torch.bool else scores + mask
 
 
-def _weights(scores: Tensor, mask: Tensor | None) -> Tensor:
-    """A mask may leave nothing of a row."""
-    return torch.softmax(scores, -1) if mask is None else torch.ops.aten._safe_softmax(scores, -1)
+def _weights(scores: Tensor) -> Tensor:
+    """A mask, and infinite scores, may leave nothing of a row."""
+    return torch.ops.aten._safe_softmax(scores, -1)
 
 
 def _weights_by(sums: Tensor, scores: Tensor, mask: Tensor | None) -> Tensor:

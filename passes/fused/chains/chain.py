@@ -57,10 +57,9 @@ class Chain:
         inside = [(value, reader) for call, reader in ((one, two), (two, three)) for value in call.results]
         return [value for value, reader in inside if any(use.owner.operation != reader for use in value.uses)]
 
-    def leaks(self, rows: bool = False) -> bool:
-        """Whether others read a value between the two contractions; with `rows`, one that is no number of each row."""
-        kind = ir.RankedTensorType(self.between.type)
-        numbers = prod(kind.shape[:-1]) if rows else 0
+    def leaks(self) -> bool:
+        """Whether others read a value between the two contractions that is no number of each row."""
+        numbers = prod(ir.RankedTensorType(self.between.type).shape[:-1])
         return any(prod(ir.RankedTensorType(value.type).shape) > numbers for value in self.leaked())
 
     def with_left(self, groups: Groups) -> list[ir.Operation]:

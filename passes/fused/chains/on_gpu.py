@@ -32,7 +32,7 @@ EVALUATED = frozenset(
 
 def obstacle(chain: Chain, target: TargetView) -> tuple[DecisionCode, str] | None:
     """Why the three should stay apart, as far as their two contractions tell."""
-    if chain.leaks(rows=True):
+    if chain.leaks():
         return Code.NOT_TILEABLE, "a value between the two contractions is needed by others"
     if target.compute_capability < FIRST_CAPABILITY:
         return Code.NOT_TILEABLE, f"tensor cores before sm_{FIRST_CAPABILITY} have no kernel of it"

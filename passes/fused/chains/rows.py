@@ -29,8 +29,8 @@ class Rows:
     """Reductions along the columns, and where rows and columns lie in what they reduce."""
     written: bool
     """Whether a result has rows and columns."""
-    only: bool
-    """Whether no other dimension could be the rows."""
+    sums: int
+    """How many contractions sum over the rows."""
 
 
 def summed_dimensions(group: ir.Operation, arguments: Sequence[ir.Value]) -> set[int]:
@@ -40,16 +40,16 @@ def summed_dimensions(group: ir.Operation, arguments: Sequence[ir.Value]) -> set
     return {d for argument in arguments for d, c in enumerate(dims.classes(argument)) if c is not None and c in summed}
 
 
-def rows_of(function: ir.Operation, size: int) -> Rows | None:
-    """The rows of a group whose large values have so many elements; None where no dimension can be them."""
+def rows_of(function: ir.Operation, size: int) -> list[Rows]:
+    """What may be the rows of a group whose large values have so many elements; first that of which a block keeps least, then that which
+    most contractions sum over."""
     dims = Dims(function)
     dots = [op for op in dims.ops if op.name == _DOT]
-    found = dict.fromkeys(c for op in dots for c in _summed(dims, op))
-    able = [c for c in found if _goes_by(c, dims, size)]
+    able = [c for c in dict.fromkeys(c for op in dots for c in _summed(dims, op)) if _goes_by(c, dims, size)]
     if not able or not _keeps_batches(function, dims, dots):
-        return None
-    rows = min(able, key=lambda c: sum(c in dims.reduces(op) for op in dots))
-    return _figures(function, rows, dims, dots, size, len(able) == 1)
+        return []
+    found = [_figures(function, c, dims, dots, size) for c in able]
+    return sorted((rows for rows in found if rows is not None), key=lambda rows: (rows.columns, -rows.sums))
 
 
 def _summed(dims: Dims, op: ir.Operation) -> list[Dim]:
@@ -97,7 +97,7 @@ def _is_constant(value: ir.Value) -> bool:
     return op is not None and op.name == "stablehlo.constant"
 
 
-def _figures(function: ir.Operation, c: Dim, dims: Dims, dots: list[ir.Operation], size: int, only: bool) -> Rows | None:
+def _figures(function: ir.Operation, c: Dim, dims: Dims, dots: list[ir.Operation], size: int) -> Rows | None:
     batches = min(prod(shape_of(op.operands[0])[d] for d in dimensions(op).lhs_batching_dimensions) for op in dots)
     rows = shape_of(c[0])[c[1]]
     read: list[Place] = []
@@ -122,4 +122,5 @@ def _figures(function: ir.Operation, c: Dim, dims: Dims, dots: list[ir.Operation
     ]
     results = [dims.classes(_before_view(value)) for value in returned(function).operands]
     written = any(c in classes and column & set(classes) for classes in results)
-    return Rows(batches, rows, size // batches // rows, read, reduced, written, only)
+    sums = sum(c in dims.reduces(op) for op in dots)
+    return Rows(batches, rows, size // batches // rows, read, reduced, written, sums)

@@ -218,11 +218,13 @@ def _are_lanes(source: Generic, steps: set[int]) -> bool:
 def clusters(nodes: list[Node]) -> list[list[Node]]:
     """The stored nodes in order; parallel ones of equal shape (but for unit dims) together at the place of the last.
 
-    Only where no stored node between them reads the earlier.
+    Only where no stored node between them reads the earlier, and what contractions make is of the same ones: each may have its loops in
+    an order of its own.
     """
     groups: list[list[Node]] = []
+    contractions = {n.position for n in nodes if n.contraction}
     for node in (n for n in nodes if n.stored):
-        joined = _joinable(groups, node) if node.pure else None
+        joined = _joinable(groups, node, contractions) if node.pure else None
         if joined is None:
             groups.append([node])
         else:
@@ -231,11 +233,14 @@ def clusters(nodes: list[Node]) -> list[list[Node]]:
     return groups
 
 
-def _joinable(groups: list[list[Node]], node: Node) -> list[Node] | None:
+def _joinable(groups: list[list[Node]], node: Node, contractions: set[int]) -> list[Node] | None:
     needed: set[int] = set()  # what groups already passed over read
+    own = node.depends & contractions
     for group in reversed(groups):
         positions = {n.position for n in group}
-        if not positions & needed and group[0].pure and group[0].wide_shape == node.wide_shape and not any(n.fixed for n in group):
+        alike = group[0].pure and group[0].wide_shape == node.wide_shape and not any(n.fixed for n in group)
+        others = set().union(*(n.depends for n in group)) & contractions
+        if not positions & needed and alike and not (own and others and not own & others):
             return group
         needed |= set().union(*(n.depends for n in group))
     return None

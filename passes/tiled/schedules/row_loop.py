@@ -18,6 +18,7 @@ from hloom.dialects.target import TargetView
 from ...common.affine import dim_position
 from ...common.axes import Axes, TileOp, even_size
 from ...common.contraction import LIVE, ROW_LOOP, block_registers, block_rows, is_contraction, summed_product
+from ...common.rewriting import integer
 from ..emission.temporaries import temporaries
 from ..emission.tile_body import Live
 
@@ -35,7 +36,7 @@ class RowLoop:
 
 def row_loop(function: ir.Operation, axes: Axes, target: TargetView) -> RowLoop | None:
     """That of a group which is marked so (join-row-blocks); None of others, and where its ops do not allow it."""
-    axis = _row_axis(axes) if ROW_LOOP in function.attributes else None
+    axis = _row_axis(axes, integer(function, ROW_LOOP)) if ROW_LOOP in function.attributes else None
     return None if axis is None else RowLoop(axis, _rows(axis, axes, target))
 
 
@@ -50,9 +51,10 @@ def sums_over(op: TileOp, axis: int) -> bool:
     return any(a == axis and not parallel for a, parallel in zip(op.axes, op.parallel))
 
 
-def _row_axis(axes: Axes) -> int | None:
-    """An axis that contractions sum over, and all other ops that have it keep: the one of whose blocks least is kept."""
-    found = [axis for axis, extent in axes.extent.items() if extent > 1 and _goes_by(axis, axes)]
+def _row_axis(axes: Axes, sums: int) -> int | None:
+    """An axis that so many contractions sum over, and all other ops that have it keep: the one of whose blocks least is kept."""
+    able = [axis for axis, extent in axes.extent.items() if extent > 1 and _goes_by(axis, axes)]
+    found = [axis for axis in able if sum(sums_over(op, axis) for op in axes.ops) == sums]
     return min(found, key=lambda axis: (_kept(axis, 1, axes), axis), default=None)
 
 

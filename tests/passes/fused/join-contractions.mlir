@@ -117,6 +117,24 @@ func.func @two_layers(%q: tensor<64x32xf32>, %k: tensor<64x32xf32>, %v: tensor<6
 
 // -----
 
+// Changed: A number of each row is returned: the group has two results.
+// CHECK: code = "FUSED_ATTENTION"
+// CHECK-LABEL: func.func @row_numbers_returned
+// CHECK: %[[O:.*]]:2 = call @attention_0(
+// CHECK-NEXT: return %[[O]]#1, %[[O]]#0
+func.func @row_numbers_returned(%q: tensor<64x32xf32>, %k: tensor<64x32xf32>, %v: tensor<64x32xf32>) -> (tensor<64x32xf32>, tensor<64xf32>) {
+  %s = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x64xf32>
+  %none = stablehlo.constant dense<0.0> : tensor<f32>
+  %t = stablehlo.reduce(%s init: %none) applies stablehlo.add across dimensions = [1] : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>
+  %tb = stablehlo.broadcast_in_dim %t, dims = [0] : (tensor<64xf32>) -> tensor<64x64xf32>
+  %w = stablehlo.divide %s, %tb : tensor<64x64xf32>
+  %o = stablehlo.dot_general %w, %v, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+  %l = stablehlo.log %t : tensor<64xf32>
+  return %o, %l : tensor<64x32xf32>, tensor<64xf32>
+}
+
+// -----
+
 // Declined: The weights are returned: they are written whole.
 // CHECK: code = "NOT_TILEABLE"
 // CHECK-SAME: reason = "a value between the two contractions is needed by others"

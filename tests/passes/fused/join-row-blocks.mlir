@@ -7,7 +7,7 @@
 // CHECK: %[[R:.*]]:3 = call @row_blocks_0
 // CHECK-NEXT: return
 // CHECK: func.func private @row_blocks_0
-// CHECK-SAME: hloom.kind = "matmul", hloom.live = array<i64: 512, 512, 1>, hloom.row_loop
+// CHECK-SAME: hloom.kind = "matmul", hloom.live = array<i64: 512, 512, 1>, hloom.row_loop = 2 : i64
 // CHECK-COUNT-5: stablehlo.dot_general
 func.func @gradients(%q: tensor<4x512x32xf32>, %k: tensor<4x512x32xf32>, %v: tensor<4x512x32xf32>, %do: tensor<4x512x32xf32>, %d: tensor<4x512xf32>) -> (tensor<4x512x32xf32>, tensor<4x512x32xf32>, tensor<4x512x32xf32>) {
   %column = stablehlo.iota dim = 2 : tensor<4x512x512xi32>

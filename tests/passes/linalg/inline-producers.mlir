@@ -314,3 +314,73 @@ module attributes {hloom.target = {kind = "cpu"}} {
     return %r : tensor<4x4x4xf32>
   }
 }
+
+// -----
+
+#x = affine_map<(m, n, k) -> (m, k)>
+#y = affine_map<(m, n, k) -> (k, n)>
+#z = affine_map<(m, n, k) -> (m, n)>
+#e = affine_map<(m, n) -> (m, n)>
+
+// Unchanged: What is made of two contractions, however alike, is not joined: each follows its own.
+// CHECK-LABEL: func.func private @of_two_contractions(
+// CHECK-COUNT-2: arith.truncf
+// CHECK: return
+// CHECK-LABEL: func.func private @of_one_contraction(
+// CHECK: arith.truncf
+// CHECK-NEXT: arith.negf
+// CHECK-NEXT: linalg.yield
+func.func private @of_two_contractions(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>) -> (tensor<8x8xbf16>, tensor<8x8xbf16>) attributes {hloom.kind = "matmul"} {
+  %zero = arith.constant 0.0 : f32
+  %t = tensor.empty() : tensor<8x8xf32>
+  %u = tensor.empty() : tensor<8x8xbf16>
+  %f = linalg.fill ins(%zero : f32) outs(%t : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %p = linalg.generic {indexing_maps = [#x, #y, #z], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : tensor<8x8xf32>, tensor<8x8xf32>) outs(%f : tensor<8x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %o, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<8x8xf32>
+  %q = linalg.generic {indexing_maps = [#x, #y, #z], iterator_types = ["parallel", "parallel", "reduction"]} ins(%y, %x : tensor<8x8xf32>, tensor<8x8xf32>) outs(%f : tensor<8x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %o, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<8x8xf32>
+  %r = linalg.generic {indexing_maps = [#e, #e], iterator_types = ["parallel", "parallel"]} ins(%p : tensor<8x8xf32>) outs(%u : tensor<8x8xbf16>) {
+  ^bb0(%a: f32, %o: bf16):
+    %0 = arith.truncf %a : f32 to bf16
+    linalg.yield %0 : bf16
+  } -> tensor<8x8xbf16>
+  %s = linalg.generic {indexing_maps = [#e, #e], iterator_types = ["parallel", "parallel"]} ins(%q : tensor<8x8xf32>) outs(%u : tensor<8x8xbf16>) {
+  ^bb0(%a: f32, %o: bf16):
+    %0 = arith.truncf %a : f32 to bf16
+    linalg.yield %0 : bf16
+  } -> tensor<8x8xbf16>
+  return %r, %s : tensor<8x8xbf16>, tensor<8x8xbf16>
+}
+
+// Changed: What is made of one is.
+func.func private @of_one_contraction(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>) -> (tensor<8x8xbf16>, tensor<8x8xf32>) attributes {hloom.kind = "matmul"} {
+  %zero = arith.constant 0.0 : f32
+  %t = tensor.empty() : tensor<8x8xf32>
+  %u = tensor.empty() : tensor<8x8xbf16>
+  %f = linalg.fill ins(%zero : f32) outs(%t : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %p = linalg.generic {indexing_maps = [#x, #y, #z], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : tensor<8x8xf32>, tensor<8x8xf32>) outs(%f : tensor<8x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %o, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<8x8xf32>
+  %r = linalg.generic {indexing_maps = [#e, #e], iterator_types = ["parallel", "parallel"]} ins(%p : tensor<8x8xf32>) outs(%u : tensor<8x8xbf16>) {
+  ^bb0(%a: f32, %o: bf16):
+    %0 = arith.truncf %a : f32 to bf16
+    linalg.yield %0 : bf16
+  } -> tensor<8x8xbf16>
+  %s = linalg.generic {indexing_maps = [#e, #e], iterator_types = ["parallel", "parallel"]} ins(%p : tensor<8x8xf32>) outs(%t : tensor<8x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.negf %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<8x8xf32>
+  return %r, %s : tensor<8x8xbf16>, tensor<8x8xf32>
+}

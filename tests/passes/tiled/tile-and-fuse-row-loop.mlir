@@ -31,7 +31,7 @@
 #o = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
 #v = affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>
 #t = affine_map<(d0, d1, d2, d3) -> (d0, d3, d1)>
-func.func private @sums(%q: tensor<12x512x64xf32>, %k: tensor<12x512x64xf32>) -> (tensor<12x512x64xf32>, tensor<12x512x64xf32>) attributes {hloom.kind = "matmul", hloom.row_loop, hloom.live = array<i64: 512, 512, 1>} {
+func.func private @sums(%q: tensor<12x512x64xf32>, %k: tensor<12x512x64xf32>) -> (tensor<12x512x64xf32>, tensor<12x512x64xf32>) attributes {hloom.kind = "matmul", hloom.row_loop = 1 : i64, hloom.live = array<i64: 512, 512, 1>} {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<12x512x512xf32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<12x512x512xf32>) -> tensor<12x512x512xf32>
