@@ -21,7 +21,7 @@ that two contractions read, one of which sums over another dimension than the ot
 large, as long as the dimension that is the rows is kept by all, or summed by contractions that nothing in the loop reads.
 
 Must hold: plan-fusion has run. Declined: fewer batches than cores; rows that do not stay in a tile's share of the cache (ROW_TOO_LARGE);
-halves that AMX multiplies; a policy's `use = "apart"`. Unchanged: values that stay in the second-level cache; GPUs.
+halves that AMX multiplies; a policy's `use = "apart"`. Unchanged: values of which the second-level cache holds three; GPUs.
 """
 
 from __future__ import annotations
@@ -97,10 +97,10 @@ class _Joiner:
         self.notes.write()
 
     def _next_seed(self) -> ir.Value | None:
-        """The last value that two contractions read, and sum over different dimensions of; of those that no near cache holds."""
+        """The last value that two contractions read, and sum over different dimensions of; of those that no near cache holds together."""
         for call in reversed(walk(self.module, "func.call")):
             for value in call.results if self._may_join(call, call.block) else ():
-                if value not in self.declined and byte_size(value.type) > self.target.l2_bytes and len(self._summed(value)) > 1:
+                if value not in self.declined and _KEPT * byte_size(value.type) > self.target.l2_bytes and len(self._summed(value)) > 1:
                     return value
         return None
 
