@@ -19,8 +19,9 @@ weights, which sums images over windows of more taps than results, is [f, 0, 1, 
 channels last of the convolution that it belongs to.
 
 The transposes back sink through what follows (elementwise ops with splats, broadcasts and values that are there with the channels last
-anyway, windowed reductions, pads, slices, concatenations, reductions, reshapes of the dimensions between), until they meet the next
-convolution's and both go. So do those of a caller's arrays that lie with the channels last, where there is no convolution, too.
+anyway, windowed reductions, pads, slices, concatenations, reductions, elements taken along a line, reshapes of the dimensions between),
+until they meet the next convolution's and both go. So do those of a caller's arrays that lie with the channels last, where there is no
+convolution, too.
 
 Must hold: transposes are folded into dimension numbers (fold-transposes), padding is extracted. Declined: on CUDA, convolutions that no
 library takes (library_calls/conv.py); on a CPU, those without a direct kernel (support/direct_convolution.py), whose kernels read any
@@ -34,6 +35,7 @@ from functools import partial
 
 import numpy as np
 from torch_mlir import ir
+from torch_mlir._mlir_libs import _stablehlo
 
 from hloom.dialects.target import TargetView, target_of
 
@@ -72,6 +74,7 @@ def channels_last(module: ir.Operation) -> None:
         "stablehlo.concatenate": [_concatenate],
         "stablehlo.reshape": [*SHAPES["stablehlo.reshape"], _reshape],
         "stablehlo.reduce": [_reduce],
+        "stablehlo.gather": [_take],
         "stablehlo.reduce_window": [_reduce_window],
     }
     sinking = dict.fromkeys(named(Kind.ELEMENTWISE), (_elementwise,))
@@ -208,17 +211,35 @@ def _concatenate(op: ir.Operation) -> Values:
 
 
 def _reduce(op: ir.Operation) -> Values:
-    """Reductions of one value whose result has its dimensions in the same order either way."""
+    """Reductions of one value whose result has its dimensions in the same order either way, or has the channels last as well."""
     x = _source(op.operands[0])
     if not x or len(op.operands) != 2:
         return None
     order = _to_last(len(build.shape_of(x)))
     reduced = integers(op, "dimensions")
     kept = [d for d in order if d not in reduced]
-    if kept != sorted(kept):
+    moves = kept != sorted(kept)
+    if moves and kept[0] != 0:
         return None
     dimensions = sorted(order.index(d) for d in reduced)
-    return list(with_region(op, [x, op.operands[1]], [op.results[0].type], dimensions=i64_array(dimensions)).results)
+    kind = build.tensor([extent for d, extent in enumerate(build.shape_of(x)) if d not in dimensions], build.element_of(op.results[0]))
+    (value,) = with_region(op, [x, op.operands[1]], [kind], dimensions=i64_array(dimensions)).results
+    return [_back(value) if moves else value]
+
+
+def _take(op: ir.Operation) -> Values:
+    """Elements at places along one dimension of an image, as the parts of an adaptive pool are."""
+    x, places = _source(op.operands[0]), op.operands[1]
+    numbers = _stablehlo.GatherDimensionNumbers(op.attributes["dimension_numbers"])
+    along = list(numbers.start_index_map)
+    if not x or len(along) != 1 or along[0] < 2:
+        return None
+    (d,) = along
+    whole = [1 if dim == d else extent for dim, extent in enumerate(build.shape_of(op.operands[0]))]
+    offsets = [dim for dim in range(len(build.shape_of(op.results[0]))) if not d <= dim < d + len(build.shape_of(places))]
+    plain = list(numbers.collapsed_slice_dims) == along and not numbers.operand_batching_dims
+    plain = plain and numbers.index_vector_dim == len(build.shape_of(places)) and list(numbers.offset_dims) == offsets
+    return [_back(build.take(x, d - 1, places))] if plain and integers(op, "slice_sizes") == whole else None
 
 
 def _reduce_window(op: ir.Operation) -> Values:

@@ -54,6 +54,42 @@ module attributes {hloom.target = {kind = "cuda"}} {
 // -----
 
 module attributes {hloom.target = {kind = "cuda"}} {
+  // Changed: Parts of lines, as an adaptive pool has them, are taken and reduced with the channels last; the transpose is behind both.
+  // CHECK-LABEL: func.func @parts(
+  // CHECK: %[[C:.*]] = stablehlo.convolution({{.*}} -> tensor<2x8x8x4xf16>
+  // CHECK: %[[G:.*]] = "stablehlo.gather"(%[[C]], %arg2) {{.*}}collapsed_slice_dims = [2], start_index_map = [2]{{.*}}slice_sizes = array<i64: 2, 8, 1, 4>{{.*}} -> tensor<2x8x3x5x4xf16>
+  // CHECK: %[[R:.*]] = stablehlo.reduce(%[[G]] {{.*}}across dimensions = [3] : (tensor<2x8x3x5x4xf16>, tensor<f16>) -> tensor<2x8x3x4xf16>
+  // CHECK: %[[Y:.*]] = stablehlo.transpose %[[R]], dims = [0, 3, 1, 2] : (tensor<2x8x3x4xf16>) -> tensor<2x4x8x3xf16>
+  // CHECK-NEXT: return %[[Y]]
+  func.func @parts(%x: tensor<2x8x8x8xf16>, %w: tensor<4x8x1x1xf16>, %places: tensor<3x5xi64>) -> tensor<2x4x8x3xf16> {
+    %zero = stablehlo.constant dense<0.0> : tensor<f16>
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x8x8xf16>, tensor<4x8x1x1xf16>) -> tensor<2x4x8x8xf16>
+    %1 = "stablehlo.gather"(%0, %places) {dimension_numbers = #stablehlo.gather<offset_dims = [0, 1, 2], collapsed_slice_dims = [3], start_index_map = [3], index_vector_dim = 2>,
+      slice_sizes = array<i64: 2, 4, 8, 1>} : (tensor<2x4x8x8xf16>, tensor<3x5xi64>) -> tensor<2x4x8x3x5xf16>
+    %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [4] : (tensor<2x4x8x3x5xf16>, tensor<f16>) -> tensor<2x4x8x3xf16>
+    return %2 : tensor<2x4x8x3xf16>
+  }
+
+  // Declined: Elements of other channels; a window of two elements.
+  // CHECK-LABEL: func.func @others(
+  // CHECK: %[[C:.*]] = stablehlo.convolution({{.*}} -> tensor<2x8x8x4xf16>
+  // CHECK: %[[T:.*]] = stablehlo.transpose %[[C]], dims = [0, 3, 1, 2]
+  // CHECK-COUNT-2: "stablehlo.gather"(%[[T]]
+  func.func @others(%x: tensor<2x8x8x8xf16>, %w: tensor<4x8x1x1xf16>, %places: tensor<3xi64>) -> (tensor<2x3x8x8xf16>, tensor<2x4x3x8x2xf16>) {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x8x8xf16>, tensor<4x8x1x1xf16>) -> tensor<2x4x8x8xf16>
+    %1 = "stablehlo.gather"(%0, %places) {dimension_numbers = #stablehlo.gather<offset_dims = [0, 2, 3], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>,
+      slice_sizes = array<i64: 2, 1, 8, 8>} : (tensor<2x4x8x8xf16>, tensor<3xi64>) -> tensor<2x3x8x8xf16>
+    %2 = "stablehlo.gather"(%0, %places) {dimension_numbers = #stablehlo.gather<offset_dims = [0, 1, 3, 4], start_index_map = [3], index_vector_dim = 1>,
+      slice_sizes = array<i64: 2, 4, 8, 2>} : (tensor<2x4x8x8xf16>, tensor<3xi64>) -> tensor<2x4x3x8x2xf16>
+    return %1, %2 : tensor<2x3x8x8xf16>, tensor<2x4x3x8x2xf16>
+  }
+}
+
+// -----
+
+module attributes {hloom.target = {kind = "cuda"}} {
   // Changed: Concatenation, padding, slicing and the mean over an image follow; the mean has its dimensions in the same order either way.
   // CHECK-LABEL: func.func @moves(
   // CHECK: %[[C:.*]] = stablehlo.convolution({{.*}} -> tensor<2x8x8x4xf16>
