@@ -9,6 +9,7 @@ import jax
 import ml_dtypes
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jax import lax
@@ -158,3 +159,13 @@ def any_pool(draw) -> Pool:
 @given(st.lists(any_pool(), min_size=6, max_size=6))
 def test_any_pool(pools):
     check(pools, "cpu-avx2")
+
+
+def test_parts_of_images_with_the_channels_last():
+    """Adaptive pools whose parts are of unequal sizes and overlap, with infinities and a NaN, as torch has them."""
+    torch.manual_seed(3)
+    x = torch.randn(2, 20, 13, 17)
+    x[0, 3, 2, 5], x[1, 7, 12, 16], x[1, 0, 0, 0] = torch.inf, -torch.inf, torch.nan
+    for layer in (torch.nn.AdaptiveAvgPool2d((5, 7)), torch.nn.AdaptiveMaxPool2d((7, 3)), torch.nn.AdaptiveAvgPool2d((13, 4))):
+        for image in (x, x.contiguous(memory_format=torch.channels_last)):
+            torch.testing.assert_close(hloom.compile(layer, image)(image), layer(image), equal_nan=True)
