@@ -32,10 +32,10 @@ def _few(rows: int, groups: int) -> bool:
     return rows * groups <= rows + groups * (_block(rows, groups) // 2 + _COPIED)
 
 
-def _block(rows: int, groups: int) -> int:
-    """Two blocks for a group of the usual size."""
+def _block(rows: int, groups: int, blocks: int = 4) -> int:
+    """So many blocks for a group of the usual size."""
     least, most = _BLOCK
-    return min(rows, max(least, min(most, rows // (2 * groups) // 16 * 16)))
+    return min(rows, max(least, min(most, rows // (blocks * groups) // 16 * 16)))
 
 
 @torch_decomposition("transformers.grouped_mm_fallback", before_lowering=True)
@@ -143,7 +143,7 @@ def _products(x: ir.Value, weights: ir.Value, ends: ir.Value) -> ir.Value:
 def _sums(x: ir.Value, y: ir.Value, ends: ir.Value) -> ir.Value:
     """Of each group's rows: the transpose of those of `x` times those of `y`, summed in f32 at least."""
     (rows, height), (_, width), (groups,) = build.shape_of(x), build.shape_of(y), build.shape_of(ends)
-    size, kind = _block(rows, groups), element_of(x)
+    size, kind = _block(rows, groups, 2), element_of(x)  # each block adds to the whole sum
     wide = kind if ir.FloatType(kind).width >= 32 else ir.F32Type.get()
 
     def of_group(number: ir.Value, result: ir.Value) -> list[ir.Value]:

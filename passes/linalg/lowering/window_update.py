@@ -6,7 +6,7 @@
     return %r
 
 assign-buffers names such results in `hloom.window_update`, pairs of an argument and the result that shares its buffer: what lies outside
-the window is right already. Starts that the group computes of scalars, as a loop that counts down does, are computed before its tiles.
+the window is right already. Starts that the group computes of single numbers, as a loop that counts down does, are computed before its tiles.
 An update of another shape, whose loops no strides in the window follow (48 elements as 2x3x1x8 of 2x3x33x8), is read in the window's.
 """
 
@@ -43,14 +43,16 @@ def window_updates(function: ir.Operation) -> list[ir.Operation]:
 
 
 def _is_known(start: ir.Value) -> bool:
-    """Whether it is an argument, a constant, or whole numbers computed of such."""
+    """Whether it is an argument, a constant, or whole numbers computed of such, one at a time."""
     waiting, seen = [start], {start}
     while waiting:
         value = waiting.pop()
         op = defining_op(value)
         if op is None or op.name == "stablehlo.constant":
             continue
-        if not isinstance(value.type.element_type, ir.IntegerType) or value.type.shape or not is_elementwise(op):
+        if not isinstance(value.type.element_type, ir.IntegerType) or any(extent != 1 for extent in value.type.shape):
+            return False
+        if op.name != "stablehlo.reshape" and not is_elementwise(op):
             return False
         waiting += [operand for operand in op.operands if operand not in seen]
         seen.update(op.operands)
@@ -82,13 +84,15 @@ def _start(low: Lowering, old: ir.Value, limit: int, known: dict[ir.Value, ir.Va
 
 
 def _scalar(low: Lowering, old: ir.Value, known: dict[ir.Value, ir.Value]) -> ir.Value:
-    """The number that `old`, of rank 0, holds, emitted at the insertion point. `known`: those that were emitted there."""
+    """The number that `old`, of one element, holds, emitted at the insertion point. `known`: those that were emitted there."""
     if old not in known:
         constant, op = low.scalar_constant(old), defining_op(old)
         if constant is not None:
             known[old] = constant
         elif op is None:
-            known[old] = low.scalars.extract(low.tensor(old), [])
+            known[old] = low.scalars.extract(low.tensor(old), [low.scalars.index(0)] * len(old.type.shape))
+        elif op.name == "stablehlo.reshape":
+            known[old] = _scalar(low, op.operands[0], known)
         else:
             known[old] = emit_scalar(low.scalars, op, [_scalar(low, value, known) for value in op.operands])
     return known[old]

@@ -49,6 +49,23 @@ func.func private @computed_start(%x: tensor<512xf32>, %u: tensor<8xf32>, %i: te
 
 // -----
 
+// The start is computed of the one element of a tensor, as what a slice of many gives.
+// CHECK-LABEL: func.func private @start_of_one_element(
+// CHECK-SAME: %[[I:[a-z0-9]*]]: tensor<1xi32>)
+// CHECK: %[[S:.*]] = tensor.extract %[[I]][%{{.*}}] : tensor<1xi32>
+// CHECK: %[[J:.*]] = arith.addi %[[S]], %{{.*}} : i32
+// CHECK: tensor.insert_slice %{{.*}} into %{{.*}}[%{{.*}}] [8] [1]
+func.func private @start_of_one_element(%x: tensor<512xf32>, %u: tensor<8xf32>, %i: tensor<1xi32>) -> tensor<512xf32>
+    attributes {hloom.kind = "loop", hloom.inplace = array<i64: 0, 0>, hloom.window_update = array<i64: 0, 0>} {
+  %c = stablehlo.constant dense<3> : tensor<i32>
+  %s = stablehlo.reshape %i : (tensor<1xi32>) -> tensor<i32>
+  %j = stablehlo.add %s, %c : tensor<i32>
+  %0 = stablehlo.dynamic_update_slice %x, %u, %j : (tensor<512xf32>, tensor<8xf32>, tensor<i32>) -> tensor<512xf32>
+  return %0 : tensor<512xf32>
+}
+
+// -----
+
 // The start is an element of a tensor that the group computes: the full form.
 // CHECK-LABEL: func.func private @start_of_a_tensor(
 // CHECK-NOT: tensor.insert_slice
