@@ -46,6 +46,7 @@ _MOST_COLUMNS = 256
 _SCANNED_ROWS = 32
 _TILE_COLUMNS, _TILE_ROWS, _MOST_ROWS = 64, 96, 144
 _LEAST_COLUMNS = 32
+_LEAST_LINES = 8
 _SPLIT_ROWS = 24
 """At least, of a product whose weights are split in registers: fewer would read these too often."""
 _SHALLOW_ROWS = 6
@@ -169,12 +170,13 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     packed = panels(hero)
     if row_count < 8 and not packed and not _in_lanes(hero):
         width = prod(axes.extent[a] for a in columns)
-        panel = max(1024, min(16384 // row_count, -(-width // (64 * target.cores)) * 64)) if innermost(hero, 1) in columns else 8
+        lies_in_lines = innermost(hero, 1) not in columns
+        panel = _lines(width, target) if lies_in_lines else max(1024, min(16384 // row_count, -(-width // (64 * target.cores)) * 64))
         cut(sizes, axes, columns, panel)
         return sizes
     column_count = prod(axes.extent[a] for a in columns)
     if column_count < 8:
-        cut(sizes, axes, rows, 8)
+        cut(sizes, axes, rows, _lines(row_count, target))
         return sizes
     depth = prod(extent for extent, parallel in zip(hero.extents, hero.parallel) if not parallel)
     if depth <= SHALLOW and not packed:
@@ -204,6 +206,15 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
         order = [axis for axis in sizes if axis not in rows and axis not in columns] + rows + columns
         return {axis: sizes[axis] for axis in order if axis in sizes}
     return sizes
+
+
+def _lines(count: int, target: TargetView) -> int:
+    """Lines of a matrix in a tile, of each of which there are few sums: enough that what is computed of the sums fills registers and does
+    not wait for each number, where all cores still get some."""
+    most = _TILE_COLUMNS
+    while most > _LEAST_LINES and ceil(count / most) < _TILES_A_CORE * target.cores:
+        most //= 2
+    return most
 
 
 def _shallow_tile(columns: int) -> tuple[int, int]:

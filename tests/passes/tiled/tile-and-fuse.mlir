@@ -324,3 +324,48 @@ func.func private @pixels(%x: tensor<144x3136xf32>, %w: tensor<24x144xf32>) -> t
   } -> tensor<24x3136xf32>
   return %r : tensor<24x3136xf32>
 }
+
+// -----
+
+// A matrix times a vector: lines enough that what follows their sums fills registers.
+// CHECK-LABEL: func.func private @lines
+// CHECK: scf.forall {{.*}}(65536) step (64)
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<64xf32>)
+#m = affine_map<(d0, d1) -> (d0, d1)>
+#v = affine_map<(d0, d1) -> (d1)>
+#s = affine_map<(d0, d1) -> (d0)>
+func.func private @lines(%x: tensor<65536x32xf32>, %w: tensor<32xf32>) -> tensor<65536xf32> attributes {hloom.kind = "matmul"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<65536xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<65536xf32>) -> tensor<65536xf32>
+  %r = linalg.generic {indexing_maps = [#m, #v, #s], iterator_types = ["parallel", "reduction"]}
+      ins(%x, %w : tensor<65536x32xf32>, tensor<32xf32>) outs(%f : tensor<65536xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<65536xf32>
+  return %r : tensor<65536xf32>
+}
+
+// -----
+
+// Few lines: no more to a tile than leave some for each core.
+// CHECK-LABEL: func.func private @few_lines
+// CHECK: scf.forall {{.*}}(40) step (8)
+#m = affine_map<(d0, d1) -> (d0, d1)>
+#v = affine_map<(d0, d1) -> (d1)>
+#s = affine_map<(d0, d1) -> (d0)>
+func.func private @few_lines(%x: tensor<40x32xf32>, %w: tensor<32xf32>) -> tensor<40xf32> attributes {hloom.kind = "matmul"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<40xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<40xf32>) -> tensor<40xf32>
+  %r = linalg.generic {indexing_maps = [#m, #v, #s], iterator_types = ["parallel", "reduction"]}
+      ins(%x, %w : tensor<40x32xf32>, tensor<32xf32>) outs(%f : tensor<40xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<40xf32>
+  return %r : tensor<40xf32>
+}
