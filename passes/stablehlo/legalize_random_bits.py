@@ -23,7 +23,6 @@ from .support.driver import rewrite
 from .support.random_bits import (
     advanced,
     counters_from,
-    interleaved,
     joined,
     philox_words,
     threefry,
@@ -66,7 +65,7 @@ def _threefry(key: ir.Value, counter: ir.Value, shape: list[int], width: int) ->
     half = [-(-n // 2) if d == split else n for d, n in enumerate(padded)]
     count = build.prod(half)
     pair = [build.reshape(words, half) for words in threefry(key, counters_from(counter, count))]
-    bits = build.slice_dim(interleaved(pair, split), split, 0, padded[split])
+    bits = build.slice_dim(build.interleave(pair, split), split, 0, padded[split])
     return build.reshape(bits, shape), [build.add(counter, build.full_like(counter, count))]
 
 

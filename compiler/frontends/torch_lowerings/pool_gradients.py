@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import reduce
+from itertools import product
 
 import numpy as np
 from torch_mlir import ir
@@ -29,7 +30,11 @@ def max_pool_backward(
     ceil_mode: bool,
     indices: ir.Value,
 ) -> ir.Value:
-    """One element of all windows after the other: a window's gradient goes to the element that its index is of."""
+    """Each window's gradient goes to the element that its index is of.
+
+    With strides, elements whose places leave the same rest are told by the same taps of the windows: of each rest the sum is computed by
+    itself, of one element of all its windows after the other, and then they are put side by side.
+    """
     windows = Windows.of(x, ir.RankedTensorType(gradient.type), sizes, strides, padding, dilations)
     if not windows.are_small():
         return NotImplemented
@@ -37,17 +42,30 @@ def max_pool_backward(
     element, outer = accumulator(op.element), len(shape) - len(windows.sizes)
     gradient, indices = build.convert(gradient, element), build.convert(indices, index)
     nothing = build.zero(shape, element)
+    counts = [-(-extent // stride) for extent, stride in zip(windows.extents, windows.strides)]
 
-    def to(taps: tuple[int, ...]) -> ir.Value:
-        here = build.full(build.tensor(shape, index), 0)
+    def told(taps: tuple[int, ...]) -> ir.Value:
+        here, low = build.full(build.tensor(shape, index), 0), [0] * outer
         for d, tap in enumerate(taps):
-            places = np.arange(windows.counts[d]) * windows.strides[d] + tap * windows.dilations[d] - windows.padding[d]
-            numbers = (places * math.prod(windows.extents[d + 1 :])).astype(np.int32)
-            along = constants.write(numbers, build.tensor([len(numbers)], index))
+            first = tap * windows.dilations[d] - windows.padding[d]
+            numbers = (np.arange(windows.counts[d]) * windows.strides[d] + first) * math.prod(windows.extents[d + 1 :])
+            along = constants.write(numbers.astype(np.int32), build.tensor([len(numbers)], index))
             here = build.add(here, build.broadcast(along, shape, [outer + d]))
-        return _placed(build.select(build.compare("EQ", indices, here), gradient, nothing), windows, taps)
+            low.append(first // windows.strides[d])
+        high = [0] * outer + [whole - count - before for whole, count, before in zip(counts, windows.counts, low[outer:])]
+        return build.pad_with_zeros(build.select(build.compare("EQ", indices, here), gradient, nothing), low, high)
 
-    return build.convert(reduce(build.add, map(to, np.ndindex(*windows.sizes))), op.element)
+    def of_rest(rests: tuple[int, ...]) -> ir.Value:
+        taps = [windows.taps_of_rest(d, rest) for d, rest in enumerate(rests)]
+        return reduce(build.add, map(told, product(*taps))) if all(taps) else build.zero(shape[:outer] + counts, element)
+
+    def from_dimension(d: int, rests: tuple[int, ...]) -> ir.Value:
+        if d == len(counts):
+            return of_rest(rests)
+        parts = [from_dimension(d + 1, (*rests, rest)) for rest in range(windows.strides[d])]
+        return build.slice_dim(build.interleave(parts, outer + d), outer + d, 0, windows.extents[d])
+
+    return build.convert(from_dimension(0, ()), op.element)
 
 
 def _placed(value: ir.Value, windows: Windows, taps: Sequence[int]) -> ir.Value:

@@ -63,6 +63,11 @@ class Windows:
             values, starts, ones + self.sizes, ones + self.strides, ones + self.dilations, [(0, 0)] * outer + pairs, combine
         )
 
+    def taps_of_rest(self, dimension: int, rest: int) -> list[int]:
+        """Which elements of the windows lie at places that leave this rest when they are divided by the stride."""
+        stride, step, padding = self.strides[dimension], self.dilations[dimension], self.padding[dimension]
+        return [tap for tap in range(self.sizes[dimension]) if (tap * step - padding) % stride == rest]
+
     def are_small(self) -> bool:
         """Whether the windows have few elements, and 32 bits hold the index of each."""
         return math.prod(self.sizes) <= _FEW and math.prod(self.extents) < 1 << 31

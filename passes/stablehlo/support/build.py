@@ -139,6 +139,16 @@ def concatenate(values: Sequence[ir.Value], dimension: int) -> ir.Value:
     return value_of("stablehlo.concatenate", tensor(shape, element_of(values[0])), values, dimension=attribute)
 
 
+def interleave(values: Sequence[ir.Value], dimension: int) -> ir.Value:
+    """The values' elements in turn along a dimension."""
+    if len(values) == 1:
+        return values[0]
+    shape = shape_of(values[0])
+    thin = [reshape(value, [*shape[: dimension + 1], 1, *shape[dimension + 1 :]]) for value in values]
+    shape[dimension] *= len(values)
+    return reshape(concatenate(thin, dimension + 1), shape)
+
+
 def take(value: ir.Value, dimension: int, places: ir.Value, batch: int = 0) -> ir.Value:
     """The elements at `places`, integers, along one dimension, in whose place the result has the dimensions of `places`; the first
     `batch` dimensions of both go together."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from torch_mlir import ir
 
 from . import build
@@ -93,12 +91,4 @@ def philox_words(key: ir.Value, low: ir.Value, high: ir.Value, count: int) -> ir
     blocks = -(-count // 4)
     lows, highs = (build.broadcast(word, [blocks], []) for word in (low, high))
     words = philox(key, *advanced(lows, highs, build.iota([blocks], word_type(64), 0)))
-    return build.slice_(interleaved(words, 0), [0], [count])
-
-
-def interleaved(values: Sequence[ir.Value], dimension: int) -> ir.Value:
-    """The values' elements in turn along a dimension."""
-    shape = build.shape_of(values[0])
-    thin = [build.reshape(value, [*shape[: dimension + 1], 1, *shape[dimension + 1 :]]) for value in values]
-    shape[dimension] *= len(values)
-    return build.reshape(build.concatenate(thin, dimension + 1), shape)
+    return build.slice_(build.interleave(words, 0), [0], [count])
