@@ -6,7 +6,7 @@
     return %r
 
 assign-buffers names such results in `hloom.window_update`, pairs of an argument and the result that shares its buffer: what lies outside
-the window is right already. Starts that the group computes of single numbers, as a loop that counts down does, are computed before its tiles.
+the window is right already. Starts that the group computes of single numbers, as a loop that counts down does, come before its tiles.
 An update of another shape, whose loops no strides in the window follow (48 elements as 2x3x1x8 of 2x3x33x8), is read in the window's.
 """
 
