@@ -32,12 +32,21 @@ class Contraction:
         return tuple(value for value in (self.epilogue.bias, self.epilogue.residual) if value is not None)
 
     @property
+    def offered(self) -> tuple[str, ...]:
+        """What the library could do of what follows, in words."""
+        element = str(build.element_of(self.operands[0]))
+        if element in _PLAIN or element in MULTIPLIED:
+            return ()
+        return ("bias", "residual", *(_EXACTLY.get(name, name) for name in self.form.activations))
+
+    @property
     def is_plain(self) -> bool:
         """Whether a CPU's library does it: a matrix product of f32 or f64, nothing after it."""
         element = str(build.element_of(self.operands[0]))
         return isinstance(self.form, Gemm) and element == self.epilogue.element in ("f32", "f64") and not self.epilogue.ops
 
 
+_EXACTLY = {"gelu": "gelu by tanh (not by erf)"}
 Test = Callable[[ir.Operation], bool]
 _PLAIN = ("f64", "i8")
 """Of products of these nothing but the sums is asked for; of floats of 8 bits only what they become."""

@@ -27,7 +27,8 @@ CLEARLY = 10
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """A group as it will be outlined. `tile`: the sizes that a policy's rule asks for; `blocks`: what it asks of a GPU's blocks."""
+    """A group as it will be outlined. `tile`: the sizes that a policy's rule asks for; `blocks`: what it asks of a GPU's blocks;
+    `epilogue`: what the library can do of what follows."""
 
     kind: str
     ops: tuple[int, ...]
@@ -37,6 +38,7 @@ class Kernel:
     bytes: int
     flops: int
     library: str | None = None
+    epilogue: tuple[str, ...] = ()
     tile: tuple[int, ...] = ()
     blocks: tuple[tuple[str, int], ...] = ()
     tile_rule: str = ""
@@ -65,6 +67,8 @@ def kernels_of(
     chosen = {"library": True, "generated": False}.get(choice.use, faster)
     name, against = library.library if chosen else "generated", "" if chosen == faster else ", against the price"
     reason = f"{name}: {library.library} and what follows it {alternative} ps, the generated kernel {own.cost_ps} ps{against}"
+    if rest:
+        reason += f"; {library.library} does {', '.join(library.epilogue) or 'nothing'} beside the product, a loop the other ops"
     return ([library, *rest] if chosen else [own]), [_told(op, choice, chosen, reason, own.cost_ps, alternative)]
 
 
@@ -97,7 +101,7 @@ def _on_cuda(
     moved = sum(program.values[value].bytes for value in (*offer.reads, offer.result))
     price = library_ps(offer, op.id, cost, program, library_percent)
     flops = contraction_flops(op, program.values)
-    library = Kernel("library", offer.ops, offer.reads, (offer.result,), price, moved, flops, offer.library)
+    library = Kernel("library", offer.ops, offer.reads, (offer.result,), price, moved, flops, offer.library, offer.epilogue)
     return replace(own, cost_ps=generated_ps(group, offer.padded, cost, program)), library
 
 

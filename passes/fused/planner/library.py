@@ -50,6 +50,8 @@ class Offer:
     """Whether each group has one channel, or one feature."""
     gradient: bool
     """Whether the windows are images."""
+    epilogue: tuple[str, ...]
+    """What it could do of what follows."""
 
 
 def offer_of(group: Group, program: Program, handles: Handles) -> Offer | str:
@@ -79,7 +81,7 @@ def offer_of(group: Group, program: Program, handles: Handles) -> Offer | str:
     padded = isinstance(form, Conv) and any((*form.padding_low, *form.padding_high))
     depthwise = isinstance(form, Conv) and form.groups > 1 and (form.filter[1] == 1 or form.filter[0] == form.groups)
     gradient = isinstance(form, Conv) and prod(form.filter[2:]) > LARGEST_WINDOW
-    return Offer(form.library, ops, reads, handles.numbers[found.epilogue.result], padded, depthwise, gradient)
+    return Offer(form.library, ops, reads, handles.numbers[found.epilogue.result], padded, depthwise, gradient, found.offered)
 
 
 def library_ps(offer: Offer, contraction: int, cost: CostModel, program: Program, library_percent: int) -> int:

@@ -51,8 +51,9 @@ module attributes {hloom.target = {kind = "cuda", multiprocessors = 132, launch_
 
 module attributes {hloom.target = {kind = "cuda", multiprocessors = 132, launch_ps = 2500000, f16_flops = 989000000000000, bf16_flops = 989000000000000,
     f32_flops = 67000000000000, dram_bytes_per_second = 3350000000000, llc_bytes_per_second = 5500000000000, llc_bytes = 50000000}} {
-  // A large product in half precision with a bias and relu is the library's, tanh is left for a loop. The f32 sum is rounded by the library.
+  // A large product in half precision with a bias and relu is the library's, tanh is left for a loop, which is said. The f32 sum is rounded by the library.
   // CHECK: reason = "gemm: gemm and what follows it
+  // CHECK-SAME: ; gemm does bias, residual, relu, gelu by tanh (not by erf) beside the product, a loop the other ops
   // CHECK-LABEL: func.func @gemm
   // CHECK-NEXT: %[[C:.*]] = call @fusion_0(%arg0, %arg1, %arg2)
   // CHECK-NEXT: call @fusion_1(%[[C]])
