@@ -340,6 +340,7 @@ class CudaDevice:
                 if self._has_worked:
                     self._driver.await_event(self._done)
                 self._libraries.close()
+                self._graphs.clear()
         except Exception:  # no contextlib: at exit it may be gone
             pass
         for address in getattr(self, "_staging", {}).values():

@@ -33,6 +33,10 @@ class GraphCache:
             self._graphs.move_to_end(addresses)
         return graph
 
+    def clear(self) -> None:
+        """Lets all go: where the context is theirs, for cuda.core destroys them in whichever the thread has."""
+        self._graphs.clear()
+
     def get(self, addresses: Addresses, record: Callable[[Any, Addresses], None]) -> Any:
         """The graph for these addresses; where it is not there, `record` records the program with the recorder that it is given."""
         graph = self.kept(addresses)

@@ -7,6 +7,7 @@ results are farther apart than rounding should put them, the program may magnify
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -68,4 +69,6 @@ def test_a_program(gpu, driver, monkeypatch, tmp_path, path):
         found = [np.asarray(result) for result in exe.flat(inputs)]
         if not all(agrees(*pair) for pair in zip(found, expected, strict=True)):
             assert within_roundings(path.read_text(), inputs, found) == ""
+    del exe  # its graphs and memory go in a thread that has no context
+    gc.collect()
     assert gpu.refusals == []
