@@ -80,6 +80,26 @@ def dot(m: int, n: int, k: int, kind: str) -> str:
     return DOT.replace("MxK", f"{m}x{k}").replace("KxN", f"{k}x{n}").replace("MxN", f"{m}x{n}").replace("TYPE", kind)
 
 
+SORT = """func.func @main(%x: tensor<8x256xf32>) -> tensor<8x256xf32> {
+  %0 = "stablehlo.sort"(%x) <{dimension = 1 : i64}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  }) : (tensor<8x256xf32>) -> tensor<8x256xf32>
+  return %0 : tensor<8x256xf32>
+}"""
+
+SCATTER = """func.func @main(%x: tensor<64xi32>, %at: tensor<500x1xi32>, %u: tensor<500xi32>) -> tensor<64xi32> {
+  %0 = "stablehlo.scatter"(%x, %at, %u) <{scatter_dimension_numbers = #stablehlo.scatter<
+      inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %1 = stablehlo.add %a, %b : tensor<i32>
+    stablehlo.return %1 : tensor<i32>
+  }) : (tensor<64xi32>, tensor<500x1xi32>, tensor<500xi32>) -> tensor<64xi32>
+  return %0 : tensor<64xi32>
+}"""
+
+
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("HLOOM_CACHE_DIR", str(tmp_path))
@@ -110,6 +130,12 @@ def test_traffic_is_what_the_simulator_counts(source):
         counted, found = simulated.launch(name, arrays, checks=False), traffic(kernel)
         assert sum(found.read.values()) == counted.global_read_bytes
         assert sum(found.written.values()) == counted.global_written_bytes
+
+
+@pytest.mark.parametrize(("source", "least"), [(SORT, 2 * 8 * 256 * 4), (SCATTER, 2 * 64 * 4 + 2 * 500 * 4)], ids=["sort", "scatter"])
+def test_the_least_is_all_that_a_sort_or_a_scatter_reads(source, least):
+    module = module_of(source)
+    assert [kernel_row(kernel, "f32", H100)["least"] for kernel in kernels_of(module.operation)] == [least]
 
 
 def test_loops_and_branches_weigh_accesses():

@@ -126,10 +126,12 @@ class CostModel:
         return flops * SECOND // max(1, self.target.peak_flops(self.values[op.reads[0].value].element if op.reads else "f32"))
 
     def touched(self, value: int, signatures: tuple[Signature, ...], group: Group) -> int:
-        """Bytes of the value that are read at all: none of what is updated in place."""
+        """Bytes of the value that are read at all: none of what is updated in place, all of what a sort, a scatter or a call reads."""
         read = self.values[value]
         if self._updated.get(value) in group.results:
             return 0
+        if group.alone:
+            return read.bytes
         points = sum([prod([group.axes[axis].extent for axis in dims_of(s)]) for s in signatures])
         return min(read.bytes, read.bytes // max(1, read.elements) * points)
 
