@@ -1,4 +1,4 @@
-"""channels-first: on a CPU, convolutions whose one kernel has the pixels of a line as its lanes take the channels before the pixels.
+"""channels-first: on a CPU, convolutions whose lanes can only be the pixels of a line take the channels before the pixels.
 
 Before (groups of six channels, which no register is a multiple of):
     %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f] … : (tensor<1x28x28x96xf32>, …) -> …
@@ -8,9 +8,10 @@ After:
     %c = stablehlo.convolution(%a, %b) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1] …
     %0 = stablehlo.transpose %c, dims = [0, 2, 3, 1]
 
-Without it such a convolution goes through a copy with padding and reads its pixels one by one. Must hold: fold-transposes has run, which
-would fold the transposes back, and extract-padding has not. Declined: what has a kernel as it lies (support/direct_convolution.py,
-support/line_convolution.py), and what has none with the channels first either.
+Without it such a convolution goes through a copy with padding and reads its pixels one by one, channels apart. Those of f32 have a kernel
+then, of others the pixels of the copy lie side by side. Must hold: fold-transposes has run, which would fold the transposes back, and
+extract-padding has not. Declined: what has a kernel as it lies (support/direct_convolution.py, AMX), or the pixels of a line side by side;
+integers, and lines that are too short for the lanes.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from hloom.dialects.target import TargetView, target_of
 from ..registry import register_pass
 from .support import build
 from .support.dimensions import ConvDims
-from .support.direct_convolution import direct_convolution
+from .support.direct_convolution import direct_convolution, on_tiles
 from .support.driver import rewrite
-from .support.line_convolution import line_convolution, suits_lines
+from .support.line_convolution import has_lines, suits_lines
 
 
 @register_pass(
@@ -39,10 +40,10 @@ def channels_first(module: ir.Operation) -> None:
 
 
 def _convolution(target: TargetView, op: ir.Operation) -> list[ir.Value] | None:
-    has_kernel = direct_convolution(op, target) is not None or line_convolution(op, target) is not None
+    dims, rank = ConvDims.of(op), len(build.shape_of(op.results[0]))
+    has_kernel = has_lines(dims) or on_tiles(op, target) or direct_convolution(op, target) is not None
     if has_kernel or suits_lines(op, target) is None:
         return None
-    dims, rank = ConvDims.of(op), len(build.shape_of(op.results[0]))
     pixels = (tuple(range(2, rank)),) * 3
     first = ConvDims((0, 1, 0), (1, 0, 1), pixels)
     x, w, y = (dims.order(side, first) for side in range(3))

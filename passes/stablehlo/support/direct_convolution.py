@@ -40,7 +40,7 @@ def direct_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
     """
     batch_groups = integer(op, "batch_group_count") if op.name == "stablehlo.convolution" else 1
     conv = conv_of(op, _ELEMENTS, (batch_groups,)) if target.kind == "cpu" else None
-    if conv is None or _on_tiles(op, target):
+    if conv is None or on_tiles(op, target):
         return None
     features, lanes = conv.output[1], target.lanes(_sum_bits(op))
     alone = conv.input[1] == conv.groups == features or conv.input[0] == batch_groups == features
@@ -61,7 +61,8 @@ def shares_lanes(op: ir.Operation, conv: Conv, target: TargetView) -> bool:
     return 1 < features == channels < lanes and lanes % features == 0 and floats and features * taps <= _MOST_UNROLLED
 
 
-def _on_tiles(op: ir.Operation, target: TargetView) -> bool:
+def on_tiles(op: ir.Operation, target: TargetView) -> bool:
+    """Whether AMX multiplies its elements."""
     element = str(element_of(op.operands[0]))
     return (target.amx_bf16 and element == "bf16") or (target.amx_int8 and element in ("i8", "ui8"))
 

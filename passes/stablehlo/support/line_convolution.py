@@ -13,7 +13,7 @@ from hloom.dialects.target import TargetView
 
 from ...common.contraction import SHALLOW
 from ...common.lines import FARTHEST, LEAST_ROWS, MOST_COPIES, MOST_TAPS
-from ...library_calls.conv import Conv, conv_of
+from ...library_calls.conv import ELEMENTS, Conv, conv_of
 from .dimensions import ConvDims
 
 _FLOAT, _LANE_BITS = 4, 32
@@ -24,13 +24,14 @@ def line_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
 
     Of f32 alone, no line shorter than a window or half a vector.
     """
-    return suits_lines(op, target) if _has_lines(ConvDims.of(op)) else None
+    f32 = {str(v.type.element_type) for v in (*op.operands, op.results[0])} == {"f32"}
+    return suits_lines(op, target) if f32 and has_lines(ConvDims.of(op)) else None
 
 
 def suits_lines(op: ir.Operation, target: TargetView) -> Conv | None:
-    """Sizes of a convolution that one of the two kernels would compute if it had its channels first."""
-    conv = conv_of(op) if target.kind == "cpu" else None
-    if conv is None or {str(v.type.element_type) for v in (*op.operands, op.results[0])} != {"f32"}:
+    """Sizes of a convolution of floats whose lines, if it had its channels first, would be long enough for the lanes."""
+    conv = conv_of(op, (*ELEMENTS, "f64")) if target.kind == "cpu" else None
+    if conv is None:
         return None
     windows = 1 < conv.filter[-1] and prod(conv.filter[2:][-2:]) <= MOST_TAPS
     windows = windows and (conv.window_strides[-1] <= FARTHEST or packs_pixels(conv, target))
@@ -57,7 +58,7 @@ def _is_product(conv: Conv) -> bool:
     return set(conv.filter[2:]) == set(conv.window_strides) == {1} and not any((*conv.padding_low, *conv.padding_high))
 
 
-def _has_lines(dims: ConvDims) -> bool:
+def has_lines(dims: ConvDims) -> bool:
     """Whether the pixels of a line lie side by side in operand and result."""
     last = len(dims.spatial[0]) + 1
     return dims.spatial[0][-1] == last and dims.spatial[2][-1] == last

@@ -23,19 +23,28 @@ module attributes {hloom.target = {kind = "cpu", vector_bits = 512, vector_regis
     return %0 : tensor<2x96x8xf32>
   }
 
-  // Declined: Groups of eight, two of which are a register; lines of three pixels; f64.
+  // Changed: Pixels of other floats lie side by side then, too.
+  // CHECK-LABEL: func.func @halves(
+  // CHECK: stablehlo.convolution({{.*}}) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]
+  func.func @halves(%x: tensor<1x20x20x12xbf16>, %w: tensor<3x3x12x8xbf16>) -> tensor<1x18x18x8xbf16> {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x20x20x12xbf16>, tensor<3x3x12x8xbf16>) -> tensor<1x18x18x8xbf16>
+    return %0 : tensor<1x18x18x8xbf16>
+  }
+
+  // Declined: Groups of eight, two of which are a register; lines of three pixels; integers.
   // CHECK-LABEL: func.func @has_a_kernel(
   // CHECK-NOT: transpose
   // CHECK-COUNT-3: stablehlo.convolution({{.*}}) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]
-  func.func @has_a_kernel(%x: tensor<1x28x28x96xf32>, %w: tensor<3x3x8x96xf32>, %s: tensor<1x28x5x96xf32>, %v: tensor<3x3x6x96xf32>, %a: tensor<1x28x28x6xf64>, %b: tensor<3x3x6x6xf64>)
-      -> (tensor<1x26x26x96xf32>, tensor<1x26x3x96xf32>, tensor<1x26x26x6xf64>) {
+  func.func @has_a_kernel(%x: tensor<1x28x28x96xf32>, %w: tensor<3x3x8x96xf32>, %s: tensor<1x28x5x96xf32>, %v: tensor<3x3x6x96xf32>, %a: tensor<1x28x28x6xi32>, %b: tensor<3x3x6x6xi32>)
+      -> (tensor<1x26x26x96xf32>, tensor<1x26x3x96xf32>, tensor<1x26x26x6xi32>) {
     %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
       {batch_group_count = 1 : i64, feature_group_count = 12 : i64} : (tensor<1x28x28x96xf32>, tensor<3x3x8x96xf32>) -> tensor<1x26x26x96xf32>
     %1 = stablehlo.convolution(%s, %v) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
       {batch_group_count = 1 : i64, feature_group_count = 16 : i64} : (tensor<1x28x5x96xf32>, tensor<3x3x6x96xf32>) -> tensor<1x26x3x96xf32>
     %2 = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
-      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x28x28x6xf64>, tensor<3x3x6x6xf64>) -> tensor<1x26x26x6xf64>
-    return %0, %1, %2 : tensor<1x26x26x96xf32>, tensor<1x26x3x96xf32>, tensor<1x26x26x6xf64>
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x28x28x6xi32>, tensor<3x3x6x6xi32>) -> tensor<1x26x26x6xi32>
+    return %0, %1, %2 : tensor<1x26x26x96xf32>, tensor<1x26x3x96xf32>, tensor<1x26x26x6xi32>
   }
 }
 
@@ -50,5 +59,23 @@ module attributes {hloom.target = {kind = "cuda"}} {
     %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
       {batch_group_count = 1 : i64, feature_group_count = 16 : i64} : (tensor<1x28x28x96xf32>, tensor<3x3x6x96xf32>) -> tensor<1x26x26x96xf32>
     return %0 : tensor<1x26x26x96xf32>
+  }
+}
+
+// -----
+
+module attributes {hloom.target = {kind = "cpu", vector_bits = 512, vector_registers = 32, amx_bf16 = true}} {
+  // Unchanged: What AMX multiplies; the channels first.
+  // CHECK-LABEL: func.func @tiles(
+  // CHECK-NOT: transpose
+  // CHECK: stablehlo.convolution({{.*}}) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]
+  // CHECK: stablehlo.convolution({{.*}}) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]
+  func.func @tiles(%x: tensor<1x20x20x12xbf16>, %w: tensor<3x3x12x8xbf16>, %y: tensor<1x12x20x20xf64>, %v: tensor<8x12x3x3xf64>)
+      -> (tensor<1x18x18x8xbf16>, tensor<1x8x18x18xf64>) {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x20x20x12xbf16>, tensor<3x3x12x8xbf16>) -> tensor<1x18x18x8xbf16>
+    %1 = stablehlo.convolution(%y, %v) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x12x20x20xf64>, tensor<8x12x3x3xf64>) -> tensor<1x8x18x18xf64>
+    return %0, %1 : tensor<1x18x18x8xbf16>, tensor<1x8x18x18xf64>
   }
 }
