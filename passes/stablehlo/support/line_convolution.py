@@ -61,4 +61,4 @@ def _is_product(conv: Conv) -> bool:
 def has_lines(dims: ConvDims) -> bool:
     """Whether the pixels of a line lie side by side in operand and result."""
     last = len(dims.spatial[0]) + 1
-    return dims.spatial[0][-1] == last and dims.spatial[2][-1] == last
+    return (*dims.spatial[0][-1:], *dims.spatial[2][-1:]) == (last, last)
