@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import subprocess
 import sys
 
@@ -14,7 +15,8 @@ def test_everything_offered_is_there():
     from hloom import _HOME
 
     for name in _HOME:
-        assert getattr(hloom, name).__name__ == name or name == "Target"
+        assert name in ("Target", "__version__") or getattr(hloom, name).__name__ == name
+    assert hloom.__version__ == importlib.metadata.version("hloom")
     assert set(_HOME) <= set(dir(hloom))
     assert all(issubclass(getattr(hloom, name), hloom.ExecutionError) for name in hloom._RUNTIME_ERRORS)
     assert all(issubclass(getattr(hloom, name), hloom.CompileError) for name in hloom._COMPILE_ERRORS)
