@@ -70,7 +70,18 @@ def convolution_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     else:
         line = axes.extent[lines[-1]] if lines else 1
         cut(sizes, axes, lines[:-1], max(1, _PIXELS // line))
+    cores = max(2, target.cores)
+    if narrow and prod(ceil(axes.extent[axis] / size) for axis, size in sizes.items()) < cores:
+        _cut_groups(sizes, axes, groups[-1], lanes // axes.extent[output[-1]], cores)
     return {axis: sizes[axis] for axis in _order(hero, axes, sizes, lines, target)}
+
+
+def _cut_groups(sizes: dict[int, int], axes: Axes, group: int, register: int, cores: int) -> None:
+    """Cuts groups of which so many share a `register`, into whole registers, for the cores: each piece reads lines of its own."""
+    extent = axes.extent[group]
+    pieces = [n for n in range(min(cores, extent // register), 1, -1) if extent % (n * register) == 0]
+    if group in axes.tileable and pieces:
+        sizes[group] = extent // pieces[0]
 
 
 def _is_bare(hero: TileOp, loop: int) -> bool:
