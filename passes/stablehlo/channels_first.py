@@ -44,9 +44,4 @@ def _convolution(target: TargetView, op: ir.Operation) -> list[ir.Value] | None:
     has_kernel = has_lines(dims) or on_tiles(op, target) or direct_convolution(op, target) is not None
     if has_kernel or suits_lines(op, target) is None:
         return None
-    pixels = (tuple(range(2, rank)),) * 3
-    first = ConvDims((0, 1, 0), (1, 0, 1), pixels)
-    x, w, y = (dims.order(side, first) for side in range(3))
-    operands = [build.transpose(value, order) for value, order in zip(op.operands, (x, w))]
-    kind = build.tensor([build.shape_of(op.results[0])[d] for d in y], build.element_of(op.results[0]))
-    return [build.transpose(first.emit(op, operands[0], operands[1], kind), [y.index(d) for d in range(rank)])]
+    return [dims.laid_out(op, ConvDims((0, 1, 0), (1, 0, 1), (tuple(range(2, rank)),) * 3))]

@@ -124,13 +124,9 @@ def _convolution(target: TargetView, op: ir.Operation) -> Values:
     last = ConvDims((0, rank - 1, 0), (rank - 1, 0, rank - 1), (spatial,) * 3) if conv is None else direct_dims(op, conv)
     if window_convolution(op, target) is not None:
         last = channels_last_dims(rank - 2)
-    orders = [dims.order(side, last) for side in range(3)]
-    if all(order == list(range(rank)) for order in orders):
+    if all(dims.order(side, last) == list(range(rank)) for side in range(3)):
         return None
-    x, w = (build.transpose(value, order) for value, order in zip(op.operands, orders))
-    shape = [build.shape_of(op.results[0])[d] for d in orders[2]]
-    y = last.emit(op, x, w, build.tensor(shape, build.element_of(op.results[0])))
-    return [build.transpose(y, [orders[2].index(d) for d in range(rank)])]
+    return [dims.laid_out(op, last)]
 
 
 def _elementwise(op: ir.Operation) -> Values:

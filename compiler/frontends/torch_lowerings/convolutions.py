@@ -41,9 +41,7 @@ def convolution(
     """Transposed ones whose output paddings differ: torch-mlir takes these in the wrong order."""
     if not transposed or len(set(output_padding)) == 1:
         return NotImplemented
-    rank = len(build.shape_of(x)) - 2
-    strides, paddings, dilations = ([*sizes] * (rank // len(sizes)) for sizes in (stride, padding, dilation))
-    result = _Convolution(strides, paddings, dilations, groups).by_input(x, weight, op.result.shape[2:])
+    result = _Convolution.along(x, stride, padding, dilation, groups).by_input(x, weight, op.result.shape[2:])
     return result if bias is None else build.elementwise("add", result, build.broadcast(bias, build.shape_of(result), [1]))
 
 
@@ -63,9 +61,7 @@ def convolution_backward(
     output_mask: Sequence[bool],
 ) -> list[ir.Value | None]:
     """By the input, by the weights and by the bias: those that are asked for."""
-    rank = len(build.shape_of(x)) - 2
-    strides, paddings, dilations = ([*sizes] * (rank // len(sizes)) for sizes in (stride, padding, dilation))
-    convolution = _Convolution(strides, paddings, dilations, groups)
+    convolution = _Convolution.along(x, stride, padding, dilation, groups)
     wanted = [asked and used for asked, used in zip(output_mask, op.used)]
     made: list[ir.Value | None] = [None, None, None]
     if wanted[0]:
@@ -87,6 +83,13 @@ class _Convolution:
     padding: list[int]
     dilation: list[int]
     groups: int
+
+    @staticmethod
+    def along(x: ir.Value, stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int], groups: int) -> _Convolution:
+        """Along the spatial dimensions of `x`, where one number may stand for all."""
+        rank = len(build.shape_of(x)) - 2
+        strides, paddings, dilations = ([*sizes] * (rank // len(sizes)) for sizes in (stride, padding, dilation))
+        return _Convolution(strides, paddings, dilations, groups)
 
     @property
     def _places(self) -> tuple[int, ...]:

@@ -89,6 +89,14 @@ class ConvDims:
         places |= zip(other.spatial[side], self.spatial[side])
         return [places[d] for d in range(len(places))]
 
+    def laid_out(self, op: ir.Operation, other: ConvDims) -> ir.Value:
+        """The result of the convolution `op`, which has these dimension numbers, by one with those of `other`."""
+        x, w, y = (self.order(side, other) for side in range(3))
+        lhs, rhs = (build.transpose(value, order) for value, order in zip(op.operands, (x, w)))
+        shape = build.shape_of(op.results[0])
+        made = other.emit(op, lhs, rhs, build.tensor([shape[d] for d in y], build.element_of(op.results[0])))
+        return build.transpose(made, [y.index(d) for d in range(len(y))])
+
     def attribute(self) -> ir.Attribute:
         return _stablehlo.ConvDimensionNumbers.get(
             input_batch_dimension=self.first[0],

@@ -36,7 +36,8 @@ def registers_of_channels(work: Work, vector: int | None, jam: int | None, targe
     """The registers of a chunk of channels that goes over all lines of a tile, fewer than of other blocks; None where it is no such
     convolution, or where the windows of a line leave the first cache before the next line reads them again. Where lanes pick
     channels (lane_groups.py) no two registers share what they load: one, or as many as make enough sums of the channels of a group."""
-    for picked in work.picked.values():
+    picked = next(iter(work.picked.values()), None)
+    if picked is not None:
         return max(1, _LEAST_SUMS // picked.width) if work.parallel[picked.loop] else 1
     if vector is None or jam is None or len(work.inputs) != 2 or len(work.outputs) != 1:
         return None
