@@ -69,7 +69,8 @@ def _options(suite: Suite, description: str) -> argparse.Namespace:
     rows = [row for row in rows if row.dtype == "f32" and options.batch in (None, row.batch)]
     options.rows = [suite.rows[name] for row in rows if (name := row.of_type(options.dtype).name) in suite.rows]
     if options.list:
-        parser.exit(message="".join(f"{row.family:12} {row.name:32} {row.module}\n" for row in options.rows))
+        print(*(f"{row.family:12} {row.name:32} {row.module}" for row in options.rows), sep="\n")
+        parser.exit()
     return options
 
 
