@@ -3,7 +3,7 @@
 For the images of a tile of the convolution, of TB Winograd tiles of m × m outputs each, with side = m + 2:
 
     for images: for channels by cache lines:
-        copy the window of inputs, with the zeros around it, and transform: V[side²][image][TB][channels] = Bᵀ d B
+        V[side²][image][TB][channels] = Bᵀ d B, with zeros around the image        (winograd_inputs.py)
     for blocks of features:
         for ξ in side²: M[ξ][image][TB][block] = V[ξ] · W[block][ξ]        a product of matrices (contraction.py)
         for images: y = Aᵀ M A, of the pixels and features that exist
@@ -18,22 +18,22 @@ What follows the convolution is computed of y in registers, if it is short (resu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from math import ceil, prod
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, math
+from torch_mlir.dialects import arith
 
 from hloom.dialects.target import TargetView
 
-from ...common.control_flow import LoopBound, for_each, if_else, if_then, nest_each
+from ...common.control_flow import LoopBound, for_each, if_then, nest_each
 from ...common.linear_index import LinearIndex
 from ...common.storage import Panels, Storage, row_major
 from ...common.tiled_function import last_rest, size_bound
 from ...common.vectors import splat
-from ...common.winograd import TAPS, tiles_along, transform_inputs, transform_outputs
+from ...common.winograd import tiles_along, transform_outputs
 from .access import Access
 from .body import Captured
 from .contraction import emit_contraction
@@ -42,6 +42,7 @@ from .narrow_instructions import add_product, step_of
 from .nests import chunks, dynamic_mask, point_indices
 from .packing import Scratch
 from .results import store_results
+from .winograd_inputs import InputsTransform, Tiles, scaled_sums, square
 from .winograd_loops import WinogradLoops, pieces
 from .work import Point, Work
 
@@ -65,28 +66,26 @@ class _Winograd:
         assert isinstance(x, Storage) and isinstance(filters, Storage) and filters.transformed is not None
         self.filter: Storage = filters
         self.outputs, self.panel = filters.transformed.outputs, filters.transformed.block
-        self.side = self.outputs + TAPS - 1
         self.loops = loops = WinogradLoops.of(work)
         source = Access.of(work.maps[0], x, len(work.extents))
         assert source is not None
-        self.source = source
         self.channels = size_bound(work.extents[loops.channel])
         self.features = work.extents[loops.feature]
         self.block = self._panels_together() * self.panel
         self.one = work.lanes(target)
-        self.line = max(self.one, _LINE_BYTES // 4)
-        self.apart, self.phases = loops.apart
-        self.columns = tiles_along(size_bound(work.extents[loops.wide]), self.phases, self.outputs) // self.phases
-        self.rows = tiles_along(size_bound(work.extents[loops.high]), self.apart, self.outputs) // self.apart
-        self.tiles = self.rows * self.phases * self.columns
-        self.element = self.filter.element
-        depth = ceil(self.channels / self.line) * self.line
-        self.window = scratch((self.rows * self.outputs + 2, self.columns * self.outputs + 2, self.line), self.element)
+        self.apart, phases = loops.apart
+        columns = tiles_along(size_bound(work.extents[loops.wide]), phases, self.outputs) // phases
+        rows = tiles_along(size_bound(work.extents[loops.high]), self.apart, self.outputs) // self.apart
+        self.tiles = Tiles(self.outputs, rows, columns, phases, self.one, max(self.one, _LINE_BYTES // 4))
+        self.side = self.tiles.side
+        self.narrow, self.element = x.element, self.filter.element
+        depth = ceil(self.channels / self.tiles.line) * self.tiles.line
         self.images: int | ir.Value = 1 if loops.image is None else work.extents[loops.image]
         images = size_bound(self.images) if loops.depth is None else loops.depth.planes(size_bound(self.images))
         self.scratch = scratch
-        self.inputs = self._points((images, self.tiles, depth))
-        self.products = self._points((size_bound(self.images), self.tiles, self.block))
+        self.inputs = self._points((images, self.tiles.count, depth))
+        self.transform = InputsTransform(source, loops, self.tiles, self.inputs, scratch)
+        self.products = self._points((size_bound(self.images), self.tiles.count, self.block))
 
     def _panels_together(self) -> int:
         """Panels of the transformed weights that a point of V is multiplied by at once."""
@@ -100,9 +99,9 @@ class _Winograd:
     def _points(self, shape: tuple[int, ...]) -> Storage:
         """A buffer of so many elements for each ξ, an odd number of cache lines apart: a transform touches all of them, and would find them
         in few sets of a near cache."""
-        line = _LINE_BYTES // 4
+        line, points = _LINE_BYTES // 4, self.side**2
         step = (ceil(prod(shape) / line) | 1) * line
-        return replace(self.scratch((self.side**2, step), self.element), strides=(step, *row_major(shape)), sizes=(self.side**2, *shape))
+        return replace(self.scratch((points, step), self.element), strides=(step, *row_major(shape)), sizes=(points, *shape))
 
     def emit(self) -> None:
         extents = [*(self.work.extents[d] for d in self.loops.outer), self.apart]
@@ -115,85 +114,19 @@ class _Winograd:
         fixed = {**fixed, self.loops.high: top}
 
         def transform(image: LinearIndex) -> None:
-            def line(start: LinearIndex, lanes: Lanes) -> None:
-                for_each(0, self.phases, 1, lambda phase: self._transform_inputs(fixed, image, rows, phase, start, lanes))
+            moving, plane = self.loops.image, image
+            if self.loops.depth is not None:
+                moving, plane = self.loops.depth.tap, image - self.loops.depth.first
+            around = fixed if moving is None else {**fixed, moving: image}
 
-            chunks(self.channels, self.line, self.line, line)
+            def line(start: LinearIndex, lanes: Lanes) -> None:
+                for_each(0, self.tiles.phases, 1, lambda phase: self.transform.emit(around, plane, rows, phase, start, lanes))
+
+            chunks(self.channels, self.tiles.line, self.tiles.line, line)
 
         first, behind = (0, self.images) if self.loops.depth is None else self.loops.depth.existing(self.images)
         for_each(first, behind, 1, transform)
         for_each(0, pieces(LinearIndex.of(self.features), self.block), 1, partial(self._block, fixed, rows, height))
-
-    def _transform_inputs(
-        self, fixed: dict[int, LinearIndex], image: LinearIndex, rows: LoopBound, phase: LinearIndex, start: LinearIndex, lanes: Lanes
-    ) -> None:
-        """V of a line of channels of an image's pixels `phase`, and in steps of `phases` behind it. Lanes of channels that do not exist are
-        zeros."""
-        moving = self.loops.image if self.loops.depth is None else self.loops.depth.tap
-        fixed = fixed if moving is None else {**fixed, moving: image}
-        lanes = Lanes(self.line, lanes.mask)
-        zero = splat(lanes.type(self.element), 0.0)
-        first, last = (self._column(bound, phase) for bound in self.loops.column_bounds)
-        line = Lanes(self.line)
-
-        def row(r: LinearIndex) -> None:
-            def place(c: LinearIndex) -> LinearIndex:
-                return self.window.address([r, c, LinearIndex().along_lanes()])
-
-            def zeros(lower: LoopBound, upper: LoopBound) -> None:
-                for_each(lower, upper, 1, lambda c: line.store(zero, self.window, place(c)))
-
-            def copy(c: LinearIndex) -> None:
-                column = c * self.phases + phase
-                address = self.source.at({**fixed, self.loops.high: at, self.loops.wide: column, self.loops.channel: start})
-                line.store(self._wide(lanes.load(self.source.storage, address.along_lanes())), self.window, place(c))
-
-            def inside() -> list[ir.Value]:
-                zeros(0, first)
-                for_each(first, last, 1, copy)
-                zeros(last, self.window.sizes[1])
-                return []
-
-            def outside() -> list[ir.Value]:
-                zeros(0, self.window.sizes[1])
-                return []
-
-            at = r * self.apart + fixed[self.loops.high]
-            low, high = self.loops.row_bounds
-            after = arith.cmpi(arith.CmpIPredicate.sge, at.value(), low.value())
-            before = arith.cmpi(arith.CmpIPredicate.slt, at.value(), high.value())
-            if_else(arith.andi(after, before), [], inside, outside)
-
-        for_each(0, self.window.sizes[0], 1, row)
-        slot = image if self.loops.depth is None else image - self.loops.depth.first
-        nest_each([rows, self.columns, self.line // self.one], lambda at: self._transform_input(slot, phase, at, start))
-
-    def _column(self, bound: int, phase: LinearIndex) -> LoopBound:
-        """The first column of a window of the pixels `phase` and so on that is at `bound` of the input or behind it."""
-        most = self.window.sizes[1]
-        assert isinstance(most, int)
-        if phase.is_constant:
-            return min(most, -(-(bound - phase.constant) // self.phases))
-        ahead = (LinearIndex(constant=bound + self.phases - 1) - phase).value()  # not below 0, as bounds and phases are not
-        return arith.minui(arith.divui(ahead, LinearIndex(constant=self.phases).value()), LinearIndex(constant=most).value())
-
-    def _transform_input(self, slot: LinearIndex, phase: LinearIndex, at: list[LinearIndex], start: LinearIndex) -> None:
-        row, column, part = at
-        lanes, scaled = Lanes(self.one), self._scaled(self.one)
-        channel, high, wide = (part * self.one).along_lanes(), row * self.outputs, column * self.outputs
-        corner = self.window.address([high, wide, channel])
-        pixels = self._square(lanes, self.window, corner, self.window.strides[:2])
-        half = [transform_inputs(line, self.outputs, scaled) for line in pixels]
-        tile = self._tile(row, phase, column)
-        for i in range(self.side):
-            whole = transform_inputs([line[i] for line in half], self.outputs, scaled)
-            for j, value in enumerate(whole):
-                point = LinearIndex(constant=i * self.side + j)
-                place = self.inputs.address([point, slot, tile, (start + part * self.one).along_lanes()])
-                lanes.store(value, self.inputs, place)
-
-    def _tile(self, row: LinearIndex, phase: LinearIndex, column: LinearIndex) -> LinearIndex:
-        return (row * self.phases + phase) * self.columns + column
 
     def _block(self, fixed: dict[int, LinearIndex], rows: LoopBound, height: LinearIndex, block: LinearIndex) -> None:
         """The outputs of a block of features."""
@@ -201,7 +134,7 @@ class _Winograd:
         parts = self.block // self.one
         width = self.work.extents[self.loops.wide]
         assert isinstance(width, int)
-        longer = width % self.phases  # so many phases have a pixel more than the others
+        longer = width % self.tiles.phases  # so many phases have a pixel more than the others
 
         def tiles(there: dict[int, LinearIndex], image: LinearIndex, pixels: int, phase: LinearIndex) -> None:
             whole, rest = divmod(pixels, self.outputs)
@@ -212,15 +145,15 @@ class _Winograd:
 
         def transform(image: LinearIndex) -> None:
             there = fixed if self.loops.image is None else {**fixed, self.loops.image: image}
-            for first, behind in ((0, longer), (longer, self.phases)):
-                pixels = ceil((width - first) / self.phases)
+            for first, behind in ((0, longer), (longer, self.tiles.phases)):
+                pixels = ceil((width - first) / self.tiles.phases)
                 for_each(first, behind, 1, partial(tiles, there, image, pixels))
 
         for_each(0, self.images, 1, transform)
 
     def _product(self, block: LinearIndex, point: LinearIndex) -> None:
         """M[ξ] of a block of features: the sum over taps of the depth, and channels. Images that lie one behind the other are one."""
-        tiles, (_, plane, line, _) = self.tiles, self.inputs.strides
+        tiles, (_, plane, line, _) = self.tiles.count, self.inputs.strides
         images, taps, reach, first = self.images, 1, None, 0
         if self.loops.depth is not None:
             taps, reach, first = self.loops.depth.taps, self.loops.depth.bounds, self.loops.depth.first
@@ -258,7 +191,7 @@ class _Winograd:
             parallel=[True, True, True, False, False],
             extents=[images, tiles, self.block, taps, self.channels],
         )
-        step = None if self.source.storage.element == self.element else step_of(work, self.captured, add_product)
+        step = None if self.narrow == self.element else step_of(work, self.captured, add_product)
         emit_contraction(work, 2, self.captured, self.target, self.scratch, step)
 
     def _transform_output(
@@ -266,10 +199,12 @@ class _Winograd:
     ) -> None:
         image, phase, row, column, part = at
         first = block * self.block + part * self.one
-        lanes, scaled = Lanes(self.one), self._scaled(self.one)
-        tile, lane = self._tile(row, phase, column), (part * self.one).along_lanes()
+        lanes = Lanes(self.one)
+        scaled = scaled_sums(lanes.type(self.element))
+        tile, lane = self.tiles.number(row, phase, column), (part * self.one).along_lanes()
         step = self.products.strides[0]
-        products = self._square(lanes, self.products, self.products.address([LinearIndex(), image, tile, lane]), (self.side * step, step))
+        corner = self.products.address([LinearIndex(), image, tile, lane])
+        products = square(self.side, lanes, self.products, corner, (self.side * step, step))
         half = [transform_outputs(line, self.outputs, scaled, self._times) for line in products]
         wide = [transform_outputs([line[i] for line in half], self.outputs, scaled, self._times)[:width] for i in range(self.outputs)]
         if not isinstance(self.features, int) or self.features % self.block:
@@ -281,28 +216,10 @@ class _Winograd:
             condition = None if whole_rows else arith.cmpi(arith.CmpIPredicate.ult, y.value(), height.value())
             with if_then(condition):
                 for j, value in enumerate(line):
-                    x = (column * self.outputs + j) * self.phases + phase
+                    x = (column * self.outputs + j) * self.tiles.phases + phase
                     there = {**fixed, self.loops.high: y, self.loops.wide: x}
                     indices = point_indices(len(self.work.extents), there, self.loops.feature, first, lanes)
                     store_results(Point(lanes, indices, self.captured), self.work, [value], self.after)
-
-    def _wide(self, value: ir.Value) -> ir.Value:
-        """Halves as f32."""
-        kind = Lanes(self.line).type(self.element)
-        return value if value.type == kind else arith.extf(kind, value)
-
-    def _square(self, lanes: Lanes, storage: Storage, corner: LinearIndex, steps: Sequence[int]) -> list[list[ir.Value]]:
-        """side² values, columns of lines; `steps` are those between lines and between columns."""
-        sides = range(self.side)
-        return [[lanes.load(storage, corner + (i * steps[0] + j * steps[1])) for i in sides] for j in sides]
-
-    def _scaled(self, count: int) -> Callable[[ir.Value, float, ir.Value], ir.Value]:
-        def scaled(x: ir.Value, factor: float, y: ir.Value) -> ir.Value:
-            if factor in (1, -1):
-                return arith.addf(x, y) if factor == 1 else arith.subf(x, y)
-            return math.fma(splat(Lanes(count).type(self.element), factor), y, x)
-
-        return scaled
 
     def _times(self, x: ir.Value, factor: float) -> ir.Value:
         return arith.mulf(x, splat(x.type, factor))
