@@ -21,19 +21,23 @@ it into the convolution's group, where it becomes an index (fold-views). Must ho
 `hloom.bound`. Declined: weights given at each call, convolutions without a direct kernel (support/direct_convolution.py), one
 channel a group, or so few that groups share a register. Other groups that are no whole blocks are a block each. Weights of one block in
 all lie right. Blocks of f32 and f64 are no wider than those of pack-weights, which the kernel reads from front to back; those of 1x1 of
-stride 1, which a product of matrices reads, are as wide.
+stride 1, which a product of matrices reads, are as wide, and so is one block whose last features share a register with steps of the sum.
 """
 
 from __future__ import annotations
 
 from torch_mlir import ir
 
-from hloom.dialects.target import target_of
+from hloom.dialects.storage import element_bytes
+from hloom.dialects.target import TargetView, target_of
 
 from ..common.init_function import entry, known_values
 from ..common.rewriting import holder, walk
+from ..common.spare_columns import spare_columns
+from ..library_calls.conv import Conv
 from ..registry import register_pass
 from .support import build
+from .support.build import element_of
 from .support.dimensions import ConvDims
 from .support.direct_convolution import direct_convolution, is_channels_last, shares_lanes
 from .support.panels import in_panels, lane_elements, panel_columns, seen_unpacked
@@ -53,7 +57,7 @@ def pack_filters(module: ir.Operation, *, block: int = 32) -> None:
         features = conv.output[1] // conv.groups
         panel = panel_columns(op) or block
         is_product = set(conv.filter[2:]) == set(conv.window_strides) == {1}
-        whole = panel if is_product else min(panel, block)
+        whole = panel if is_product or (features < panel and _has_spare_lanes(op, conv, features, target)) else min(panel, block)
         width = whole if features % whole == 0 or conv.groups == 1 else features
         count = lane_elements(op) if conv.filter[1] % lane_elements(op) == 0 else 1
         if width == 1 or (count == 1 and conv.groups == 1 and features <= whole):
@@ -63,3 +67,9 @@ def pack_filters(module: ir.Operation, *, block: int = 32) -> None:
                 packed[weights, width, count] = in_panels(weights, width, count)
         with op.location, ir.InsertionPoint(op):
             op.operands[1] = seen_unpacked(packed[weights, width, count], build.shape_of(weights))
+
+
+def _has_spare_lanes(op: ir.Operation, conv: Conv, features: int, target: TargetView) -> bool:
+    """Whether the last features share a register with steps of the sum (passes/common/spare_columns.py)."""
+    lanes = target.lanes(8 * element_bytes(element_of(op.operands[0])))
+    return spare_columns(features, (*conv.filter[2:], conv.filter[1]), lanes, target) is not None

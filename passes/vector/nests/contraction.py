@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
 from math import ceil
 
 from torch_mlir import ir
@@ -43,6 +44,7 @@ from .next_rows import prefetch_rows
 from .packing import Scratch, pack, packable, panel_steps, rows_packable, summed
 from .partial_sums import PartialSums, added, float_that_is_summed, is_long, steps_together, sum_loops
 from .results import follows_in_registers, store_results
+from .spare_lanes import SharedColumns, SpareLanes
 from .tile_prefetch import prefetch_tile, steps_over_pixels
 from .windows import Taps, pieces, windows_of
 from .work import Point, Work, stride_along
@@ -152,6 +154,8 @@ class _Contraction:
         """What the first reduced loop runs over, where that is part of it."""
         self.inside = 0
         """Steps of that part."""
+        self.shared: SharedColumns | None = None
+        """The columns of a block, where each of them has several lanes."""
 
     def emit(self) -> None:
         extents = self.work.extents
@@ -173,7 +177,7 @@ class _Contraction:
             if is_shallow(self.work, self.jam):
                 self._lines(fixed, self.vector, count)
                 return
-            columns = partial(chunks, extents[self.vector], count, self.one, partial(self._rows, fixed))
+            columns = partial(self._columns, fixed, self.vector, count)
             deep = steps_inside(self.work, self.jam, self.target) if self.step is None else None
             steps = STREAMED_ROWS if streaming else part or deep
             self._in_parts(columns, steps, partial(self._pack, fixed, self.vector, count) if part else None) if steps else columns()
@@ -223,6 +227,18 @@ class _Contraction:
                 self.work = pack(self.work, number, summed(work, number), vector, fixed, self.one, self.scratch, self.target, part, chunk)
             elif self.jam is not None and rows_packable(work, number, vector, self.jam, self.target):
                 self.work = pack(self.work, number, summed(work, number), self.jam, fixed, self.one, self.scratch, self.target, part)
+
+    def _columns(self, fixed: dict[int, LinearIndex], vector: int, count: int) -> None:
+        """All rows at each chunk of columns; at the last columns otherwise, where these leave lanes idle."""
+        shared = SharedColumns.of(self.work, vector, self.jam, self.target) if self.step is None and not self.part else None
+        if shared is None:
+            chunks(self.work.extents[vector], count, self.one, partial(self._rows, fixed))
+            return
+        chunks(shared.spare.first, count, self.one, partial(self._rows, fixed))
+        whole, self.shared = self.work, shared
+        self.work = shared.packed(whole, fixed, self.captured, self.scratch)
+        self._row_blocks(Lanes(shared.lanes), partial(self._block, fixed, LinearIndex(), Lanes(self.one)))
+        self.work, self.shared = whole, None
 
     def _rows(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes) -> None:
         """All rows of the jam loop at one chunk."""
@@ -310,41 +326,51 @@ class _Contraction:
         picked = [self.reduced.index(each.loop) for each in work.picked.values() if each.loop in self.reduced]
         unrolled = min(picked, default=len(loops))
         loops = [*loops[:unrolled], *map(_one_by_one, loops[unrolled:])]
+        parts = [(start, lanes)] if self.shared is None else self.shared.parts()
+        summed = dict(zip(self.reduced, loops))
+        if self.shared is not None:
+            loops = [*loops[:-1], self.shared.in_turns(loops[-1])]
 
         def inits() -> list[ir.Value]:
-            points = [self._point(fixed, start, lanes, row + u, []) for u in range(rows)]
-            return [lanes.widen(point.init(work, number)) for point in points for number in range(outputs)]
+            points = [self._point(fixed, first, _columns_of(part), row + u, []) for u in range(rows) for first, part in parts]
+            return [point.lanes.widen(point.init(work, number)) for point in points for number in range(outputs)]
 
         def step(indices: list[LinearIndex], values: list[ir.Value]) -> list[ir.Value]:
             updated = []
             taps = dict(zip(self.reduced, indices))
             indices = [taps[d] - moves[d] if d in moves else taps[d] for d in self.reduced]
+            if self.shared is not None:
+                indices[-1] = indices[-1] * self.shared.together
             if self.jam is not None:
                 point = self._point(fixed, start, lanes, row, indices)
-                prefetch_behind(work, self.jam, rows, point, dict(zip(self.reduced, loops)), self.target, self.inside)
-                prefetch_rows(work, self.vector, self.jam, rows, point, dict(zip(self.reduced, loops)), self.target)
-            for u in range(rows):
-                sums = values[u * outputs : (u + 1) * outputs]
+                prefetch_behind(work, self.jam, rows, point, summed, self.target, self.inside)
+                prefetch_rows(work, self.vector, self.jam, rows, point, summed, self.target)
+            for u, (number, (first, part)) in product(range(rows), enumerate(parts)):
+                place = (u * len(parts) + number) * outputs
+                sums = values[place : place + outputs]
                 if self._exists(row + u, taps):
-                    point = self._point(fixed, start, lanes, row + u, indices)
+                    point = self._point(fixed, first, part, row + u, indices)
                     results = point.evaluate(work, sums) if self.step is None else self.step(point, sums)
-                    sums = [lanes.widen(r) for r in results]
+                    sums = [part.widen(r) for r in results]
                 updated += sums
             return updated
 
-        totals = self._total(loops, lanes, rows, inits, step)
-        for u in range(rows):
-            store_results(self._point(fixed, start, lanes, row + u, []), work, totals[u * outputs : (u + 1) * outputs], self.after)
+        totals = self._total(loops, parts[0][1], rows * len(parts), inits, step)
+        for place, (u, (first, part)) in enumerate(product(range(rows), parts)):
+            point = self._point(fixed, first, _columns_of(part), row + u, [])
+            store_results(point, work, totals[place * outputs : (place + 1) * outputs], self.after)
 
-    def _total(self, loops: list[Taps], lanes: Lanes, rows: int, inits: Callable[[], list[ir.Value]], step: NestBody) -> list[ir.Value]:
+    def _total(self, loops: list[Taps], lanes: Lanes, count: int, inits: Callable[[], list[ir.Value]], step: NestBody) -> list[ir.Value]:
+        """`count` sums, each of `lanes`."""
         steps = [self._steps(d, taps) for d, taps in zip(self.reduced, loops)]
         goes_on = bool(self.part) and self.work.fill[0] is None
         element = float_that_is_summed(self.work) if self.step is None else None
-        if element is None or not (goes_on or is_long(steps)):
+        spare = lanes if isinstance(lanes, SpareLanes) else None
+        if element is None or not (goes_on or spare or is_long(steps)):
             return sum_loops(loops, inits(), step, together=steps_together(loops[-1], self.turn) if loops else 1)
         zero = lanes.widen(arith.constant(element, -0.0))  # what adds nothing to -0 either
-        totals = PartialSums(loops, steps, step, [zero] * rows, self.turn).total()
-        return added(inits(), totals)
+        totals = PartialSums(loops, steps, step, [zero] * count, self.turn).total()
+        return added(inits(), totals if spare is None else list(map(spare.folded, totals)))
 
     def _steps(self, dim: int, taps: Taps) -> int:
         """Of one reduced loop, at most."""
@@ -385,6 +411,11 @@ class _Contraction:
             return False
         steps = [(stride_along(m, s, outer), stride_along(m, s, inner)) for m, s in inputs]
         return all(a is not None and b is not None and a == b * extent for a, b in steps)
+
+
+def _columns_of(lanes: Lanes) -> Lanes:
+    """One lane for each column."""
+    return lanes.columns if isinstance(lanes, SpareLanes) else lanes
 
 
 def _one_by_one(taps: Taps) -> Taps:

@@ -135,3 +135,15 @@ func.func @main(%x: tensor<1x8x8x16xf32>, %w: tensor<3x3x16x32xf32> {hloom.bound
     {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<3x3x16x32xf32>) -> tensor<1x6x6x32xf32>
   return %0 : tensor<1x6x6x32xf32>
 }
+
+// -----
+
+// Unchanged: 40 output channels are one block, the last of which share a register with steps of the sum (vectorize-tiles).
+// CHECK-LABEL: func.func @main(
+// CHECK-NEXT: stablehlo.convolution
+// CHECK-NEXT: return
+func.func @main(%x: tensor<1x8x8x16xf32>, %w: tensor<3x3x16x40xf32> {hloom.bound}) -> tensor<1x6x6x40xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<3x3x16x40xf32>) -> tensor<1x6x6x40xf32>
+  return %0 : tensor<1x6x6x40xf32>
+}
