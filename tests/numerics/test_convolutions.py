@@ -192,6 +192,11 @@ GRADIENTS = [
     Layer((9, 14), 104, 104, (3, 3), padding=around(1), batch=2, groups=13),
     Layer((14, 12), 48, 48, (3, 3), padding=around(1), batch=2, groups=6, stride=2),
     Layer((60,), 24, 24, (5,), padding=((0, 3),), batch=4, groups=12, stride=2, first=False),
+    # images that L2 does not hold, some lines at a time
+    Layer((41, 40), 32, 32, (3, 3), padding=around(1), batch=3, groups=32),
+    Layer((69, 54), 24, 24, (5, 3), padding=((2, 1), (0, 1)), batch=2, groups=24, stride=2, first=False),
+    Layer((45, 33), 48, 48, (7, 7), batch=2, groups=48, first=False),
+    Layer((37, 60), 32, 32, (3, 3), padding=around(1), batch=2, groups=8, first=False),
 ]
 
 

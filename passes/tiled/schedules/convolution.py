@@ -90,8 +90,12 @@ def _is_bare(hero: TileOp, loop: int) -> bool:
 
 
 def _channels(count: int, hero: TileOp, target: TargetView) -> int:
-    """Channels of a tile, at most: whole registers that divide all of them, if there is such a number."""
+    """Channels of a tile, at most: whole registers that divide all of them, if there is such a number. A gradient by weights goes over
+    all images for each tile: it has one a core, and reads whole pixels on one."""
     lanes = target.vector_bits // (8 * element_bytes(_kinds(hero)[0].element_type))
+    images = dim_position(hero.maps[0].results[0])
+    if images is not None and not hero.parallel[images]:
+        return ceil(count / max(1, target.cores) / lanes) * lanes
     return next((n for n in range(_CHANNELS // lanes * lanes, lanes, -lanes) if count % n == 0), _CHANNELS)
 
 

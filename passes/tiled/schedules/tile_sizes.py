@@ -38,7 +38,7 @@ from .wanted import retiled, wanted
 
 LOOP_TILE_POINTS = 8192
 """Points of an elementwise tile: enough to forget the loop around it, few enough to stay in L1 with its operands."""
-SQUARE_TILE_SIDE = 32
+SQUARE_TILE_SIDE, _FAR_SIDE = 32, 128
 ROW_TILE_POINTS = 1024
 """A tile of rows has as many rows as make that many points, at least one."""
 
@@ -82,7 +82,7 @@ def scheduled(axes: Axes, target: TargetView) -> dict[int, int]:
         return pooling_schedule(windows[0], axes)
     if reductions:
         return reduction_schedule(max(reductions, key=lambda op: op.points), axes, target)
-    return loop_schedule(axes)
+    return loop_schedule(axes, target)
 
 
 def _in_loop_order(axes: Axes, root: TileOp) -> list[int]:
@@ -90,11 +90,12 @@ def _in_loop_order(axes: Axes, root: TileOp) -> list[int]:
     return ordered + sorted(a for a in axes.tileable if a not in ordered)
 
 
-def loop_schedule(axes: Axes) -> dict[int, int]:
+def loop_schedule(axes: Axes, target: TargetView) -> dict[int, int]:
     """Innermost loops whole until the tile has LOOP_TILE_POINTS points, the loop that exceeds it cut, those outside one by one.
 
     Where an input is contiguous along another axis than the result, a tile is a square of both: of each line of memory all is used. Squares
-    come first, so that a short axis, as the taps of a filter are, is whole.
+    come first, so that a short axis, as the taps of a filter are, is whole. Of what comes from memory they are larger, as this wants long
+    pieces of few lines.
     """
     if not axes.ops:
         return {}
@@ -104,11 +105,18 @@ def loop_schedule(axes: Axes) -> dict[int, int]:
     crossing = {innermost(op, number) for op in axes.ops for number in range(len(op.inputs)) if last in _outer_axes(op, number)} - {None}
     room = max(1, LOOP_TILE_POINTS // max(1, prod(axes.extent[a] for a in root.axes if a not in axes.tileable)))
     square = [axis for axis in reversed(order) if crossing and axis in (*crossing, last)]
+    side = _FAR_SIDE if _is_far(root, target) else SQUARE_TILE_SIDE
     sizes: dict[int, int] = {}
     for axis in [*square, *(axis for axis in reversed(order) if axis not in square)]:
-        sizes[axis] = min(axes.extent[axis], room, SQUARE_TILE_SIDE if axis in square else room)
+        sizes[axis] = min(axes.extent[axis], room, side if axis in square else room)
         room = max(1, room // sizes[axis])
     return {axis: sizes[axis] for axis in order if sizes[axis] < axes.extent[axis]}
+
+
+def _is_far(op: TileOp, target: TargetView) -> bool:
+    """Whether the last cache does not hold the operands beside much else."""
+    kinds = [ir.RankedTensorType(value.type) for value in (*op.inputs, *op.inits) if isinstance(value.type, ir.RankedTensorType)]
+    return sum(prod(kind.shape) * element_bytes(kind.element_type) for kind in kinds) > target.llc_bytes // 4
 
 
 def reduction_schedule(root: TileOp, axes: Axes, target: TargetView) -> dict[int, int]:

@@ -19,7 +19,7 @@ from ...common.contraction import block_registers, block_rows
 from ...common.linear_index import LinearIndex, linear_results
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
-from .deep_sums import steps_inside
+from .deep_sums import lines_inside, steps_inside
 from .work import Work, stride_along
 
 _FOLLOWED_BYTES = 1024
@@ -71,10 +71,12 @@ def _reads_again(work: Work, vector: int, jam: int) -> bool:
 
 
 def _registers_of_images(work: Work, jam: int, target: TargetView) -> int:
-    """Of a gradient by weights, which sums one image after the other: as many as leave all taps of a line their sums, while L2 holds
-    the channels of both operands of an image."""
+    """Of a gradient by weights, which sums one image after the other, or some lines of it: as many as leave all taps of a line their sums,
+    while L2 holds the channels of both operands of that."""
     pixels = next(s for s in work.inputs if isinstance(s, Storage))
     _, *inside = (size_bound(extent) for extent, alone in zip(work.extents, work.parallel) if not alone)
+    if (lines := lines_inside(work, jam, target)) is not None:
+        inside[0] = lines
     register = work.lanes(target) * element_bytes(pixels.element)
     most = max(1, target.l2_bytes // 2 // (2 * prod(inside) * register))
     return next((n for n in (4, 2) if n <= most and block_rows(target, n) >= size_bound(work.extents[jam])), 1)

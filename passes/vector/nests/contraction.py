@@ -28,13 +28,13 @@ from hloom.dialects.target import TargetView
 
 from ...common.axes import even_size
 from ...common.contraction import block_registers, block_rows
-from ...common.control_flow import NestBody, for_each, nest_each
-from ...common.linear_index import LinearIndex
+from ...common.control_flow import LoopBound, NestBody, for_each, nest_each
+from ...common.linear_index import LinearIndex, least
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
 from .body import Captured
 from .channel_chunks import registers_of_channels
-from .deep_sums import steps_inside
+from .deep_sums import lines_inside, steps_inside
 from .dense_blocks import is_dense_block
 from .few_rows import STREAMED_ROWS, is_shallow, streams
 from .lanes import Lanes, Rep
@@ -193,8 +193,13 @@ class _Contraction:
         assert self.vector is not None
         count = lane_count([self.work], self.vector, self.target, registers)
         columns = partial(chunks, extents[self.vector], count, self.one, lines)
-        deep = steps_inside(self.work, self.jam, self.target)
-        self._in_parts(columns, deep, None) if deep else columns()
+        deep, some = steps_inside(self.work, self.jam, self.target), lines_inside(self.work, self.jam, self.target)
+        if some:
+            self._in_lines(columns, some)
+        elif deep:
+            self._in_parts(columns, deep, None)
+        else:
+            columns()
 
     def _in_parts(self, columns: Callable[[], None], steps: int, packed: Callable[[tuple[LinearIndex, int]], None] | None) -> None:
         """The sums of some steps of the first reduced loop after the other, for all columns each, from panels of these steps where they are
@@ -219,6 +224,38 @@ class _Contraction:
         if whole < depth:
             part(depth - whole, LinearIndex(constant=whole))
         self.work, self.part = first, {}
+
+    def _in_lines(self, columns: Callable[[], None], lines: int) -> None:
+        """The sums of some lines of an image after the other, of all images, for all columns each."""
+        images, inside, *_ = self.reduced
+        extents, whole = self.work.extents, self.work
+        self._store_inits()
+        inputs = [replace(source, ahead=0) if isinstance(source, Storage) else source for source in whole.inputs]
+        self.work = replace(whole, inputs=inputs, inits=list(whole.outputs), fill=[None])
+
+        def part(image: LinearIndex, line: LinearIndex) -> None:
+            end = least(line + lines, LinearIndex.of(extents[inside]))
+            self.part = {images: (image.value(), (image + 1).value()), inside: (line.value(), end.value())}
+            self.inside = lines
+            columns()
+
+        for_each(0, extents[images], 1, lambda image: for_each(0, extents[inside], lines, partial(part, image)))
+        self.work, self.part = whole, {}
+
+    def _store_inits(self) -> None:
+        """What the sums start from, where they are added up."""
+        work, vector = self.work, self.vector
+        assert vector is not None
+        others = [d for d in range(self.rank) if work.parallel[d] and d != vector]
+
+        def at(indices: list[LinearIndex]) -> None:
+            def chunk(start: LinearIndex, lanes: Lanes) -> None:
+                point = Point(lanes, point_indices(self.rank, dict(zip(others, indices)), vector, start, lanes), self.captured)
+                point.store(work, 0, point.init(work, 0))
+
+            chunks(work.extents[vector], self.one, self.one, chunk)
+
+        nest_each([work.extents[d] for d in others], at)
 
     def _pack(self, fixed: dict[int, LinearIndex], vector: int, chunk: int, part: tuple[LinearIndex, int] | None = None) -> None:
         work = self.work
@@ -386,7 +423,7 @@ class _Contraction:
         """What each reduced loop runs over in a block of rows; taps that not all rows have are a list of those that some have, in the
         first block of its loop."""
         loops: dict[int, Taps] = {d: self.part.get(d, (0, self.work.extents[d])) for d in self.reduced}
-        loops |= {w.tap: w.existing(fixed) for w in self.along}
+        loops |= {w.tap: _both(w.existing(fixed), self.part.get(w.tap)) for w in self.along}
         for window in self.across:
             has = [[window.exists(row.constant + u, tap) for u in range(rows)] for tap in range(window.taps)]
             if not all(map(all, has)):
@@ -411,6 +448,14 @@ class _Contraction:
             return False
         steps = [(stride_along(m, s, outer), stride_along(m, s, inner)) for m, s in inputs]
         return all(a is not None and b is not None and a == b * extent for a, b in steps)
+
+
+def _both(taps: tuple[LoopBound, LoopBound], part: Taps | None) -> tuple[LoopBound, LoopBound]:
+    """The steps of both, where there is a part."""
+    if not isinstance(part, tuple):
+        return taps
+    (first, behind), (start, end) = ((LinearIndex.of(bound).value() for bound in pair) for pair in (taps, part))
+    return arith.maxsi(first, start), arith.minsi(behind, end)
 
 
 def _columns_of(lanes: Lanes) -> Lanes:

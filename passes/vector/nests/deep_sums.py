@@ -20,8 +20,11 @@ from ...common.affine import dim_position, used_dims
 from ...common.contraction import DEEP, PANEL_STEPS, block_columns, sums_in_parts
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
+from .windows import windows_of
 from .work import Work, stride_along
 
+_FEW = 4
+"""Times the bytes of results that are loaded and stored for some lines, those of the lines are more."""
 _INSIDE = 128
 """A sum of fewer elements is too short to be worth the loads and stores of its result."""
 
@@ -44,6 +47,25 @@ def steps_inside(work: Work, jam: int | None, target: TargetView) -> int | None:
             return _INSIDE
         return PANEL_STEPS if _reads_again(work, jam, extent, target) else None
     return 1 if inside > _INSIDE else None
+
+
+def lines_inside(work: Work, jam: int | None, target: TargetView) -> int | None:
+    """Of sums over images, lines and pixels, whose results are few: how many lines of an image are summed at a time, where L2 does not hold
+    the image of both operands beside much else. Each tap of a column reads these lines again. None of others."""
+    loops = [d for d, parallel in enumerate(work.parallel) if not parallel]
+    inputs = [(m, s) for m, s in zip(work.maps, work.inputs) if isinstance(s, Storage)]
+    if len(loops) != 3 or steps_inside(work, jam, target) != 1 or len(inputs) != 2:
+        return None
+    if any(window.tap == loops[1] and window.step(jam) for window in windows_of(work)):
+        return None  # the jammed taps each have lines of their own
+    lines = work.extents[loops[1]]
+    size = element_bytes(inputs[0][1].element)
+    line = size * sum(stride_along(m, s, loops[1]) or 0 for m, s in inputs)
+    results = size * prod(size_bound(extent) for extent, alone in zip(work.extents, work.parallel) if alone)
+    if not isinstance(lines, int) or line <= 0 or lines * line <= target.l2_bytes // 2:
+        return None
+    together = max(1, target.l2_bytes // 4 // line)
+    return together if together < lines and _FEW * results <= together * line else None
 
 
 def loop_outside(work: Work) -> int | None:

@@ -46,9 +46,12 @@ func.func private @centred(%x: tensor<400x1024xf32>) -> tensor<400x1024xf32> att
 
 // -----
 
-// The input lies along the other axis than the result: tiles are squares, of the whole axis if it is short. A column that is broadcast lies in one piece: they are rows.
+// The input lies along the other axis than the result: tiles are squares, of the whole axis if it is short; larger ones where the
+// last cache does not hold both beside much else. A column that is broadcast lies in one piece: they are rows.
 // CHECK-LABEL: func.func private @transposed(
-// CHECK: scf.forall ({{.*}}) = (0, 0) to (1024, 4096) step (32, 32)
+// CHECK: scf.forall ({{.*}}) = (0, 0) to (1024, 768) step (32, 32)
+// CHECK-LABEL: func.func private @far(
+// CHECK: scf.forall ({{.*}}) = (0, 0) to (1024, 4096) step (64, 128)
 // CHECK-LABEL: func.func private @short(
 // CHECK: scf.forall ({{.*}}) = (0, 0) to (64, 512) step (28, 32)
 // CHECK-LABEL: func.func private @column(
@@ -58,7 +61,15 @@ func.func private @centred(%x: tensor<400x1024xf32>) -> tensor<400x1024xf32> att
 #row = affine_map<(d0, d1) -> (d0)>
 #three = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
 #swapped = affine_map<(d0, d1, d2) -> (d2, d1, d0)>
-func.func private @transposed(%x: tensor<4096x1024xf32>) -> tensor<1024x4096xf32> attributes {hloom.kind = "loop"} {
+func.func private @transposed(%x: tensor<768x1024xf32>) -> tensor<1024x768xf32> attributes {hloom.kind = "loop"} {
+  %e = tensor.empty() : tensor<1024x768xf32>
+  %r = linalg.generic {indexing_maps = [#turned, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<768x1024xf32>) outs(%e : tensor<1024x768xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<1024x768xf32>
+  return %r : tensor<1024x768xf32>
+}
+func.func private @far(%x: tensor<4096x1024xf32>) -> tensor<1024x4096xf32> attributes {hloom.kind = "loop"} {
   %e = tensor.empty() : tensor<1024x4096xf32>
   %r = linalg.generic {indexing_maps = [#turned, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4096x1024xf32>) outs(%e : tensor<1024x4096xf32>) {
   ^bb0(%a: f32, %o: f32):

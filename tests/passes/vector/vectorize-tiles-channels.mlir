@@ -3,6 +3,9 @@
 #x = affine_map<(h, u, c, kh, kw) -> (h + kh, u + kw, c)>
 #w = affine_map<(h, u, c, kh, kw) -> (kh, kw, c)>
 #y = affine_map<(h, u, c, kh, kw) -> (h, u, c)>
+#images = affine_map<(kh, kw, c, n, h, u) -> (n, kh + h, kw + u, c)>
+#gradient = affine_map<(kh, kw, c, n, h, u) -> (n, h, u, c)>
+#taps = affine_map<(kh, kw, c, n, h, u) -> (kh, kw, c)>
 
 // Changed: A convolution of one for each channel. What its windows read of a cache line of channels stays in the first cache: each such chunk
 // goes over all lines of the tile.
@@ -84,4 +87,61 @@ func.func private @long(%x: tensor<8x126x96xf32>, %w: tensor<7x7x96xf32>) -> ten
     }
   }
   return %r : tensor<2x120x96xf32>
+}
+
+// Changed: A gradient by weights of one channel a group, images of which L2 does not hold: as many lines as a quarter of it holds are summed at a
+// time, of which the taps of all columns are there again, in four registers. What they are added to is stored first.
+// CHECK-LABEL: func.func private @gradient(
+// CHECK: vector.store %{{.*}}, %arg4[{{.*}}] : memref<576xf32>, vector<16xf32>
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c3{{.*}} step %c1
+// CHECK: scf.for %[[LINE:.*]] = %c0{{.*}} to %c110 step %c10
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c3{{.*}} step %c1
+// CHECK: scf.for %{{.*}} = %[[LINE]] to %{{.*}} step %c1
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c100 step %c1
+// CHECK-COUNT-3: arith.mulf {{.*}} : vector<64xf32>
+// CHECK-NOT: arith.mulf
+// CHECK: vector.load %arg4
+// CHECK: return
+func.func private @gradient(%x: tensor<3x112x102x64xf32>, %g: tensor<3x110x100x64xf32>) -> tensor<3x3x64xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<3x3x64xf32>
+  %r = scf.forall (%i) in (1) shared_outs(%o = %e) -> (tensor<3x3x64xf32>) {
+    %f = linalg.fill ins(%zero : f32) outs(%o : tensor<3x3x64xf32>) -> tensor<3x3x64xf32>
+    %c = linalg.generic {indexing_maps = [#images, #gradient, #taps], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+        ins(%x, %g : tensor<3x112x102x64xf32>, tensor<3x110x100x64xf32>) outs(%f : tensor<3x3x64xf32>) {
+    ^bb0(%a: f32, %b: f32, %sum: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %sum, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<3x3x64xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %c into %o[0, 0, 0] [3, 3, 64] [1, 1, 1] : tensor<3x3x64xf32> into tensor<3x3x64xf32>
+    }
+  }
+  return %r : tensor<3x3x64xf32>
+}
+
+// Unchanged: Images that L2 holds are summed one after the other.
+// CHECK-LABEL: func.func private @small_gradient(
+// CHECK-NOT: vector.store
+// CHECK: arith.mulf
+// CHECK-NOT: vector.load %arg4
+// CHECK: return
+func.func private @small_gradient(%x: tensor<3x16x16x64xf32>, %g: tensor<3x14x14x64xf32>) -> tensor<3x3x64xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<3x3x64xf32>
+  %r = scf.forall (%i) in (1) shared_outs(%o = %e) -> (tensor<3x3x64xf32>) {
+    %f = linalg.fill ins(%zero : f32) outs(%o : tensor<3x3x64xf32>) -> tensor<3x3x64xf32>
+    %c = linalg.generic {indexing_maps = [#images, #gradient, #taps], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+        ins(%x, %g : tensor<3x16x16x64xf32>, tensor<3x14x14x64xf32>) outs(%f : tensor<3x3x64xf32>) {
+    ^bb0(%a: f32, %b: f32, %sum: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %sum, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<3x3x64xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %c into %o[0, 0, 0] [3, 3, 64] [1, 1, 1] : tensor<3x3x64xf32> into tensor<3x3x64xf32>
+    }
+  }
+  return %r : tensor<3x3x64xf32>
 }
