@@ -673,3 +673,59 @@ func.func private @near_rows(%x: tensor<196x256xf32>, %w: tensor<256x64xf32>) ->
   }
   return %r : tensor<196x64xf32>
 }
+
+// -----
+
+// Windows of a line that share a pixel with the next: a block of six asks for the twelve pixels that the next one reads first, four elements a step.
+// CHECK-LABEL: func.func private @next_windows(
+// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<818688xf32>, %{{.*}}: memref<98304xf32>, %{{.*}}: memref<51136xf32>)
+// CHECK: scf.for %[[K:.*]] = %{{.*}} to %{{.*}} step
+// CHECK: memref.prefetch %[[X]][%{{.*}}], read, locality<3>, data
+// CHECK: return
+
+// Declined: Windows of several lines, which are not in one piece.
+// CHECK-LABEL: func.func private @windows_of_lines(
+// CHECK-NOT: memref.prefetch {{.*}} : memref<818688xf32>
+// CHECK: return
+#x = affine_map<(p, o, t, c) -> (p * 2 + t, c)>
+#w = affine_map<(p, o, t, c) -> (t, c, o)>
+#y = affine_map<(p, o, t, c) -> (p, o)>
+#images = affine_map<(p, o, h, t, c) -> (h, p * 2 + t, c)>
+#taps = affine_map<(p, o, h, t, c) -> (h, t, c, o)>
+#line = affine_map<(p, o, h, t, c) -> (p, o)>
+func.func private @next_windows(%x: tensor<1599x512xf32>, %w: tensor<3x512x64xf32>) -> tensor<799x64xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<799x64xf32>
+  %r = scf.forall (%i) = (0) to (1) step (1) shared_outs(%o = %e) -> (tensor<799x64xf32>) {
+    %f = linalg.fill ins(%zero : f32) outs(%o : tensor<799x64xf32>) -> tensor<799x64xf32>
+    %y = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+      ins(%x, %w : tensor<1599x512xf32>, tensor<3x512x64xf32>) outs(%f : tensor<799x64xf32>) {
+    ^bb0(%a: f32, %v: f32, %c: f32):
+      %m = arith.mulf %a, %v : f32
+      %s = arith.addf %c, %m : f32
+      linalg.yield %s : f32
+    } -> tensor<799x64xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %y into %o[0, 0] [799, 64] [1, 1] : tensor<799x64xf32> into tensor<799x64xf32>
+    }
+  }
+  return %r : tensor<799x64xf32>
+}
+func.func private @windows_of_lines(%x: tensor<3x533x512xf32>, %w: tensor<3x3x512x64xf32>) -> tensor<266x64xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<266x64xf32>
+  %r = scf.forall (%i) = (0) to (1) step (1) shared_outs(%o = %e) -> (tensor<266x64xf32>) {
+    %f = linalg.fill ins(%zero : f32) outs(%o : tensor<266x64xf32>) -> tensor<266x64xf32>
+    %y = linalg.generic {indexing_maps = [#images, #taps, #line], iterator_types = ["parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%x, %w : tensor<3x533x512xf32>, tensor<3x3x512x64xf32>) outs(%f : tensor<266x64xf32>) {
+    ^bb0(%a: f32, %v: f32, %c: f32):
+      %m = arith.mulf %a, %v : f32
+      %s = arith.addf %c, %m : f32
+      linalg.yield %s : f32
+    } -> tensor<266x64xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %y into %o[0, 0] [266, 64] [1, 1] : tensor<266x64xf32> into tensor<266x64xf32>
+    }
+  }
+  return %r : tensor<266x64xf32>
+}
