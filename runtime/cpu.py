@@ -21,7 +21,7 @@ from .lazy import lazy
 from .library import profile_events
 from .linking import LinkedCode, require
 from .manifest import check_made_for, interface
-from .memory import Scratch, result_factory
+from .memory import Scratch, result_factory, side_by_side
 from .program import LoadedProgram, Slot
 from .tensors import TO_KIND, TorchAddresses, address_of, refuse_overlap, share_memory, torch_factory, view
 
@@ -212,7 +212,7 @@ class CpuDevice:
     def bind(self, arrays: Mapping[int, Any]) -> None:
         program = self.program
         views = {index: view(spec, arrays[index]) for index, spec in self.signature.bound.items()}
-        made = [result_factory(spec)() for spec in program.init_results]
+        made = side_by_side(program.init_results)
         if "init" in self._functions:
             fixed: dict[Slot, int] = {("argument", index): found.address for index, found in views.items()}
             fixed |= {("result", index): address for index, (_, address) in enumerate(made)}

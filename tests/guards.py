@@ -69,6 +69,10 @@ def _result_factory(spec: TensorSpec) -> Any:
     return make
 
 
+def _one_by_one(specs: Sequence[TensorSpec]) -> list[tuple[np.ndarray, int]]:
+    return [_result_factory(spec)() for spec in specs]
+
+
 class _GuardedDevice(cpu.CpuDevice):
     def _set_inputs(self, main: Any, pointers: Any, inputs: Sequence[Any]) -> tuple[dict[int, Any], str]:
         """Copies of all inputs: those that the program updates are its results, and copied back."""
@@ -120,6 +124,7 @@ def install(side: str) -> Any:
         "CpuDevice": _GuardedDevice,
         "Scratch": _arena,
         "result_factory": _result_factory,
+        "side_by_side": _one_by_one,
         "torch_factory": partial(torch_factory, small=0),
     }
     before = {name: getattr(cpu, name) for name in names}
