@@ -69,6 +69,7 @@ STABLEHLO = [
     "cse",
     "split-reductions",
     # bound arguments
+    "pack-nibbles",
     "pack-weights",
     "fold-scales",
     "winograd-filters",

@@ -11,6 +11,7 @@ from hloom.dialects.target import TargetView
 
 from .affine import used_dims
 from .axes import TileOp
+from .nibbles import nibble_product
 from .rewriting import defining_op, ops_in
 
 SHALLOW = 8
@@ -96,8 +97,12 @@ def multiplies_bf16(block: ir.Block) -> bool:
 
 
 def input_loops(op: TileOp) -> list[set[int]]:
-    """The loops that each input moves along."""
-    return [{d for e in m.results for d in used_dims(e)} for m in op.maps[: len(op.inputs)]]
+    """The loops that each input moves along; a word with nibbles that are taken out of it, along these too."""
+    loops = [{d for e in m.results for d in used_dims(e)} for m in op.maps[: len(op.inputs)]]
+    nibbles = nibble_product(op.op.regions[0].blocks[0]) if len(loops) == 2 and op.op.name == "linalg.generic" else None
+    if nibbles is not None:
+        loops[nibbles.word].add(nibbles.loop)
+    return loops
 
 
 def is_contraction(op: TileOp) -> bool:

@@ -1,4 +1,5 @@
-"""sink-reshapes: in groups that reduce rows, elementwise ops stand before a reshape, on the axes that the rows have.
+"""sink-reshapes: in groups that reduce rows, elementwise ops stand before a reshape, on the axes that the rows have; so they do behind the
+product of one row with weights in panels, on the axes of these.
 
 Before, in the group of a group norm with what follows it:
     %0 = stablehlo.multiply %centred, %rstd : tensor<32x10x4096xf32>
@@ -12,7 +13,8 @@ After:
     %3 = stablehlo.reshape %2 : (tensor<32x10x4096xf32>) -> tensor<1x320x64x64xf32>
     return %3
 
-A tile has rows then, and all that is computed of them: over other axes, tile-and-fuse would find none that all ops have in common.
+A tile has rows then, and all that is computed of them: over other axes, tile-and-fuse would find none that all ops have in common. A tile
+of one row's product has a panel, where it would have the whole row, and one thread all of the work.
 
 Must hold: plan-fusion has run. Declined: reshapes of arguments, which are views; groups of other kinds. Unchanged: GPUs, whose rows keep
 their shape.
@@ -30,7 +32,8 @@ from ..registry import register_pass
 from ..stablehlo.support import build, constants
 from ..stablehlo.support.driver import rewrite
 
-_KIND = "multi_reduce"
+_PRODUCT = "matmul"
+_KINDS = ("multi_reduce", _PRODUCT)
 
 
 @register_pass("sink-reshapes", "puts elementwise ops of groups that reduce rows before reshapes", ops=("stablehlo.reshape",))
@@ -41,19 +44,26 @@ def sink_reshapes(module: ir.Operation) -> None:
 
 def _elementwise(op: ir.Operation) -> list[ir.Value] | None:
     function = op.parent
-    if function.name != "func.func" or "hloom.kind" not in function.attributes or kind_of(function) != _KIND:
+    kind = kind_of(function) if function.name == "func.func" and "hloom.kind" in function.attributes else ""
+    if kind not in _KINDS:
         return None
     computed = [
         x for value in op.operands if build.shape_of(value) == build.shape_of(op.results[0]) and (x := _reshaped(value)) is not None
     ]
-    if not computed:
+    if not computed or (kind == _PRODUCT and not _is_row_of_panels(computed[0], op.results[0])):
         return None
     shape, theirs = build.shape_of(computed[0]), build.shape_of(op.results[0])
-    kind = build.tensor(shape, build.element_of(op.results[0]))
+    result = build.tensor(shape, build.element_of(op.results[0]))
     operands = [
         _seen_as(value, shape) if build.shape_of(value) == theirs else value for value in op.operands
     ]  # one condition may be for all
-    return [build.reshape(value_of(op.name, kind, operands, **attributes_of(op)), theirs)]
+    return [build.reshape(value_of(op.name, result, operands, **attributes_of(op)), theirs)]
+
+
+def _is_row_of_panels(value: ir.Value, joined: ir.Value) -> bool:
+    """Whether the sums of one row lie as the panels of the weights do, and are one dimension when they are joined."""
+    *outer, panels, columns = build.shape_of(value) if len(build.shape_of(value)) > 1 else (0, 0)
+    return panels > 1 and columns > 1 and all(extent == 1 for extent in outer) and build.shape_of(joined)[-1] == panels * columns
 
 
 def _reshaped(value: ir.Value) -> ir.Value | None:

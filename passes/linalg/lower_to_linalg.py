@@ -25,6 +25,7 @@ from collections.abc import Callable
 from torch_mlir import ir
 
 from ..common.byte_floats import MULTIPLIED
+from ..common.nibbles import NIBBLE_TYPES
 from ..common.ops import ANY, emit_scalar, is_elementwise, name_in_table
 from ..common.rewriting import functions, ops_in, update_signature
 from ..common.scalars import signless
@@ -117,7 +118,7 @@ def _check_types(op: ir.Operation) -> None:
         if not isinstance(value.type, ir.RankedTensorType) or not value.type.has_static_shape:
             raise unsupported(op, f"{op.name} has a value of type {value.type}; only static ranked tensors are compiled")
         element = value.type.element_type
-        if str(element) not in ANY and str(element) not in MULTIPLIED:
+        if str(element) not in (*ANY, *MULTIPLIED, *NIBBLE_TYPES):
             raise unsupported(op, f"{op.name} has elements of type {element}, which is not compiled")
 
 

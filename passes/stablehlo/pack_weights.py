@@ -55,7 +55,7 @@ from ..registry import register_pass
 from .rules.loops import find_counter
 from .support import build
 from .support.dimensions import DotDims
-from .support.panels import are_split, in_panels, lane_elements, panel_columns, seen_unpacked
+from .support.panels import are_split, in_blocks, in_panels, lane_elements, panel_columns, seen_unpacked
 
 _WIDTH = 64
 _PAIR_BLOCK, _PAIR_DEPTH = 32, 32
@@ -164,7 +164,7 @@ def _pack(op: ir.Operation, block: int, count: int, packed: dict[tuple[ir.Value,
     key = rhs, column, block, count
     if key not in packed:
         with op.location, ir.InsertionPoint(holder(op, rhs)):
-            blocked = _blocked(rhs, column, blocks, block)
+            blocked = in_blocks(rhs, column, block)
             packed[key] = _joined(blocked, count) if count > 1 else blocked
     element = build.element_of(op.results[0])
     with op.location, ir.InsertionPoint(op):
@@ -199,14 +199,3 @@ def _joined(blocked: ir.Value, count: int) -> ir.Value:
     """[blocks, K / count, block, count] of [blocks, K, block]."""
     blocks, depth, block = build.shape_of(blocked)
     return build.transpose(build.reshape(blocked, [blocks, depth // count, count, block]), [0, 1, 3, 2])
-
-
-def _blocked(weight: ir.Value, column: int, blocks: int, block: int) -> ir.Value:
-    """[blocks, K, block] of a matrix whose dimension `column` is the result's column."""
-    shape = build.shape_of(weight)
-    high = [0, 0]
-    high[column] = blocks * block - shape[column]
-    padded = build.pad_with_zeros(weight, [0, 0], high)
-    if column == 0:
-        return build.transpose(build.reshape(padded, [blocks, block, shape[1]]), [0, 2, 1])
-    return build.transpose(build.reshape(padded, [shape[0], blocks, block]), [1, 0, 2])

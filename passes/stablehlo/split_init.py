@@ -20,6 +20,7 @@ from torch_mlir import ir
 
 from ..common.byte_floats import sees_floats
 from ..common.init_function import compute_once, early_values, entry
+from ..common.nibbles import sees_nibbles
 from ..common.ops import FREE
 from ..common.rewriting import captured_values, defining_op, is_block_argument, ops_in, replace, walk
 from ..registry import register_pass
@@ -68,7 +69,7 @@ def _frontier(block: ir.Block, early: set[ir.Value]) -> list[ir.Value]:
 
 
 def _stays(op: ir.Operation) -> bool:
-    if op.name in FREE or sees_floats(op):
+    if op.name in FREE or sees_floats(op) or sees_nibbles(op):
         return True
     if len(op.results) != 1 or op.regions:
         return False

@@ -10,6 +10,7 @@ from torch_mlir import ir
 
 from hloom.dialects.storage import byte_size
 
+from ...common.nibbles import sees_nibbles
 from ...common.rewriting import captured_values, ops_in
 
 HOLDERS = ("stablehlo.while", "stablehlo.case", "stablehlo.if")
@@ -44,7 +45,7 @@ class HostBlock:
             reads.append(list(dict.fromkeys(through)))
             makes.append(range(len(size), len(size) + len(op.results)))
             numbers.update(zip(op.results, makes[-1]))
-            nowhere = op.name == _CONSTANT or (op.name in free and not _begins_loop(op))
+            nowhere = op.name == _CONSTANT or sees_nibbles(op) or (op.name in free and not _begins_loop(op))
             if nowhere:
                 behind.update(dict.fromkeys(op.results, reads[-1]))
             size += [0 if nowhere else byte_size(value.type) for value in op.results]

@@ -13,6 +13,7 @@ from torch_mlir import ir
 from hloom.dialects.target import target_of
 
 from ...common.byte_floats import sees_floats
+from ...common.nibbles import sees_nibbles
 from ...common.ops import FLOAT, FREE, INTEGER, Kind, name_in_table, named
 from ...common.rewriting import captured_values, functions, has_one_use, is_block_argument, location_texts, symbol_name
 from ...common.storage import MOST_PLACES
@@ -197,7 +198,7 @@ class _Reader:
         if op.name == CONSTANT:
             return isinstance(op.attributes["value"], ir.DenseElementsAttr) and (op.attributes["value"].is_splat or _tells_places(op))
         draft.chain = sum(self.ops[v.producer].chain for v in operands if v.producer is not None)
-        if draft.name in FREE or sees_floats(op) or _unpacks_weights(op):
+        if draft.name in FREE or sees_floats(op) or sees_nibbles(op) or _unpacks_weights(op):
             return True
         if op.name == "stablehlo.convert" and operands[0].bits < results[0].bits:
             types = operands[0].element, results[0].element

@@ -5,6 +5,7 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from ...common.byte_floats import sees_float
+from ...common.nibbles import takes_nibble
 from ...common.rewriting import defining_op
 from ..lowering.generic import Generic
 
@@ -17,7 +18,7 @@ CAP = 1000
 
 
 def body_cost(source: Generic) -> int:
-    return min(CAP, sum(op_cost(op.operation) for op in source.block.operations))
+    return 0 if takes_nibble(source.block) else min(CAP, sum(op_cost(op.operation) for op in source.block.operations))
 
 
 def op_cost(op: ir.Operation) -> int:
@@ -38,5 +39,6 @@ def _is_loop(index: ir.Value) -> bool:
 
 
 def only_moves_or_extends(source: Generic) -> bool:
-    """The body passes an element on, at most extended or seen as a float of its byte: what a contraction does to its operands itself."""
-    return all(op.operation.name in _EXTENSIONS or sees_float(op.operation) for op in source.block.operations)
+    """The body passes an element on, at most extended, seen as a float of its byte or taken out of its word: what a contraction does to
+    its operands itself."""
+    return takes_nibble(source.block) or all(op.operation.name in _EXTENSIONS or sees_float(op.operation) for op in source.block.operations)

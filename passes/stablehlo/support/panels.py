@@ -36,6 +36,18 @@ def are_split(op: ir.Operation) -> bool:
     return elements == ["bf16", "bf16"] and not target.bf16_dot and not target.amx_bf16 and target.machine == "x86_64"
 
 
+def in_blocks(weight: ir.Value, column: int, block: int) -> ir.Value:
+    """[blocks, K, block] of a matrix whose dimension `column` is the result's column, zeros behind the last column."""
+    shape = build.shape_of(weight)
+    blocks = -(-shape[column] // block)
+    high = [0, 0]
+    high[column] = blocks * block - shape[column]
+    padded = build.pad_with_zeros(weight, [0, 0], high)
+    if column == 0:
+        return build.transpose(build.reshape(padded, [blocks, block, shape[1]]), [0, 2, 1])
+    return build.transpose(build.reshape(padded, [shape[0], blocks, block]), [1, 0, 2])
+
+
 def in_panels(weights: ir.Value, block: int, count: int = 1) -> ir.Value:
     """[blocks, taps…, channels / count, block, count] of [taps…, channels, features]; no last dimension for a count of 1. An end of what
     is done once: split-init drops the barrier."""

@@ -28,6 +28,7 @@ from ...common.contraction import (
     multiplies_bf16,
     sums_in_parts,
 )
+from ...common.nibbles import nibble_product
 from .chained import chained, chained_schedule
 from .convolution import convolution_schedule, has_windows
 from .cutting import cut, innermost, panels
@@ -245,6 +246,9 @@ def _a_piece_a_core(hero: TileOp, output: list[int], axes: Axes, target: TargetV
 
 def _in_lanes(hero: TileOp) -> bool:
     """Whether the right operand is packed in lanes of 32 bits, over whose elements the last loop goes: a panel lies in one piece."""
+    nibbles = nibble_product(hero.op.regions[0].blocks[0])
+    if nibbles is not None:
+        return nibbles.word == 1
     last = dim_position(hero.maps[1].results[-1]) if len(hero.maps[1].results) > 2 else None
     size = element_bytes(ir.RankedTensorType(hero.inputs[1].type).element_type)
     return last is not None and not hero.parallel[last] and size < 4 and hero.extents[last] * size == 4

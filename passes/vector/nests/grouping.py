@@ -14,6 +14,7 @@ from hloom.dialects.storage import element_bytes
 from ...common.axes import read_tile_op
 from ...common.contraction import is_contraction
 from ...common.linear_index import LinearIndex, linear_results
+from ...common.nibbles import nibble_product
 from ...common.rewriting import walk
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
@@ -49,12 +50,15 @@ def look_ahead(group: list[Work], nests_reading: Counter[object], fastest: ir.Va
     """
     here = set()
     for work in group:
+        nibbles = None if work.block is None else nibble_product(work.block)
         for number, source in enumerate(work.inputs):
+            parts = nibbles.loop if nibbles is not None and nibbles.word == number else None
             if not isinstance(source, Storage) or source.writable or number in work.forward:
                 continue
             place = (source.base, source.offset.constant, frozenset(source.offset.terms.items()))
             ahead = source.offset.terms.get(fastest, 0)
-            again = any(extent != 1 and stride_along(work.maps[number], source, dim) == 0 for dim, extent in enumerate(work.extents))
+            loops = [dim for dim, extent in enumerate(work.extents) if extent != 1 and dim != parts]
+            again = any(stride_along(work.maps[number], source, dim) == 0 for dim in loops)
             if place in here or again or _overlaps(work, number):
                 ahead = 0
             elif nests_reading[place] != 1 or not 0 < ahead * element_bytes(source.element) <= most_bytes:

@@ -31,6 +31,7 @@ from math import prod
 from torch_mlir import ir
 from torch_mlir.dialects import arith
 
+from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
 from ...common.contraction import block_registers
@@ -135,9 +136,9 @@ class _Plan:
     def reads_right(self) -> bool:
         """Whether the right operand is."""
         strides = self.right.strides
-        if self.inside is None or strides[self.columns] != self.by.right.count:
+        if self.inside is None or strides[self.columns] != self.by.stored.count:
             return False
-        return lies_in_lanes(self.right, [stride for d, stride in enumerate(strides) if d != self.inside], self.by.right)
+        return lies_in_lanes(self.right, [stride for d, stride in enumerate(strides) if d != self.inside], self.by.stored)
 
     def panel_bytes(self, extents: list[LoopBound]) -> int | None:
         """Of both operands, None where there is no panel of the left one."""
@@ -192,8 +193,9 @@ def _depth(by: Multiplier, a: list[int], b: list[int], extents: list[int], summe
     """The loop along the depth and, where the right operand has one, the loop over the elements of a lane; the depth is then that over
     lanes."""
     count = by.right.count
+    within = 1 if by.stored == by.right else 0
     for inside in summed if count > 1 else ():
-        if extents[inside] != count or a[inside] != 1 or b[inside] != 1:
+        if extents[inside] != count or a[inside] != 1 or b[inside] != within:
             continue
         for d in summed:
             if d != inside and a[d] == count and b[d]:
@@ -273,10 +275,10 @@ class _Dots:
         source = Source(access.storage, access.at(fixed), strides[plan.columns], plan.along(access), columns, depth)
         source = replace(source, outer=[(extents[d], strides[d]) for d in plan.summed])
         if plan.reads_right():
-            steps = [strides[d] // by.right.count for d in (*plan.summed, plan.depth, plan.columns)]
+            steps = [strides[d] // by.stored.count for d in (*plan.summed, plan.depth, plan.columns)]
             sizes = (*(extents[d] for d in (*plan.summed, plan.depth)), columns)
-            right, pack = viewed(access, fixed, by.right, steps, sizes), None
-            right = replace(right, ahead=max(right.ahead, _AHEAD_BYTES // 4) if right.ahead else 0)
+            right, pack = viewed(access, fixed, by.stored, steps, sizes), None
+            right = replace(right, ahead=max(right.ahead, _AHEAD_BYTES // 4) if right.ahead or self._is_streamed() else 0)
         else:
             panel = Panel.of_columns(self.scratch, source, by.right, self._chunk())
             right, pack = panel.by_columns(), lambda: pack_panel(source, panel, by.right)
@@ -293,6 +295,12 @@ class _Dots:
 
         self._once(source, both)
         return right, starts
+
+    def _is_streamed(self) -> bool:
+        """Whether one row reads a right operand of half of L2 or more, each element once: what comes between two calls pushes it out."""
+        base = self.plan.right.storage.base
+        size = ir.MemRefType(base.type).shape[0] * element_bytes(self.plan.right.storage.element)
+        return prod(size_bound(self.work.extents[d]) for d in self.plan.rows) == 1 and size >= self.target.l2_bytes // 2
 
     def _chunk(self) -> int | None:
         """The columns of a block, where there are rows for one, and no other reader of the panel."""

@@ -5,6 +5,9 @@
     Halves   two bf16 a lane   vdpbf16ps, with AVX512-BF16; bfdot, with BF16 of AArch64; summed in f32
     Split    two bf16 a lane   where there is neither, of weights that lie so in memory: a shift and a mask make two vectors of f32 of a
                                register, as a load and a shift would of each; the left operand is widened to f32 while it is packed
+    Nibbles  eight of 4 bits   of weights that lie so in memory, for one row of f32: of each of the eight a shift brings it to the lower end of
+                               its lane, where vpermps looks up the float that it stands for in a register of sixteen; elsewhere two shifts
+                               and a convert
     Pairs    two i16 a lane    vpmaddwd, added by vpaddd (one vpdpwssd, where there is VNNI); two smlal on AArch64. Bytes are widened while
                                they are packed
     Quads    four bytes        vpdpbusd, with AVX512-VNNI or AVX-VNNI: unsigned bytes times signed ones
@@ -18,7 +21,7 @@ right operand's column, which is the product of a left operand of nothing but 12
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -29,7 +32,8 @@ from hloom.dialects.target import TargetView
 
 from ...common.contraction import IntegerProduct, half_factors, integer_product
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import intrinsic
+from ...common.nibbles import NIBBLES, nibble_product
+from ...common.rewriting import intrinsic, value_of
 from ...common.storage import Storage
 from ...common.vectors import joined, part, splat, vector_of
 from .body import Captured, LanesBody
@@ -44,6 +48,8 @@ _HALVES = {
     **{("x86_64", lanes): f"llvm.x86.avx512bf16.dpbf16ps.{32 * lanes}" for lanes in (4, 8, 16)},
     ("aarch64", 4): "llvm.aarch64.neon.bfdot.v4f32.v8bf16",
 }
+_LOOK_UP = "llvm.x86.avx512.permvar.sf.512"
+"""Of sixteen floats, those whose numbers are in the lower four bits of the other operand's lanes."""
 _ALIKE = "llvm.aarch64.neon.{}dot.v4i32.v16i8"
 
 
@@ -66,6 +72,11 @@ class Multiplier:
 
     in_place: ClassVar[bool] = False
     """Whether the right operand must lie in memory as the multiplier reads it."""
+
+    @property
+    def stored(self) -> Grouping:
+        """How elements of memory become lanes of the right operand."""
+        return self.right
 
     @property
     def lefts(self) -> int:
@@ -113,6 +124,37 @@ class Split(Multiplier):
         return total
 
 
+class Nibbles(Multiplier):
+    """Eight integers of four bits a lane of the right operand, which is a word in memory; the left one f32."""
+
+    in_place = True
+
+    @property
+    def stored(self) -> Grouping:
+        return Grouping(1, 32, self.right.signed, self.lanes)
+
+    def add(self, total: ir.Value, *operands: ir.Value) -> ir.Value:
+        """`total` and the products of all lanes, the lowest four bits first."""
+        parts = []
+        for sums, *left, words in _registers(self.lanes, total, *operands):
+            for number, value in enumerate(left):
+                sums = add_product(sums, value, self._floats(sums.type, words, number))
+            parts.append(sums)
+        return joined(parts)
+
+    def _floats(self, kind: ir.Type, words: ir.Value, number: int) -> ir.Value:
+        """What the bits at `number` of each word stand for."""
+        bits, looks_up = self.right.bits, self.machine == "x86_64" and ir.VectorType(kind).shape[0] == 1 << self.right.bits
+        if looks_up:
+            half = 1 << bits - 1 if self.right.signed else 1 << bits
+            table = [float(n if n < half else n - 2 * half) for n in range(1 << bits)]
+            index = arith.shrui(words, splat(words.type, bits * number)) if number else words
+            return intrinsic(_LOOK_UP, kind, [_table(kind, table), index])
+        upper = arith.shli(words, splat(words.type, 32 - bits * (number + 1)))
+        shift, convert = (arith.shrsi, arith.sitofp) if self.right.signed else (arith.shrui, arith.uitofp)
+        return convert(kind, shift(upper, splat(words.type, 32 - bits)))
+
+
 class Pairs(Multiplier):
     """Two i16 a lane."""
 
@@ -148,6 +190,11 @@ class Halves(Multiplier):
         return intrinsic(_HALVES[self.machine, lanes], total.type, [total, *operands])
 
 
+def _table(kind: ir.Type, numbers: Sequence[float]) -> ir.Value:
+    values = [ir.FloatAttr.get_f32(number) for number in numbers]
+    return value_of("arith.constant", kind, value=ir.DenseElementsAttr.get(values, kind))
+
+
 def add_product(total: ir.Value, left: ir.Value, right: ir.Value) -> ir.Value:
     """`total` and the product, rounded once where the machine can."""
     return math.fma(left, right, total, fastmath=arith.FastMathFlags.contract)
@@ -172,6 +219,12 @@ def step_of(work: Work, captured: Captured, add: Callable[..., ir.Value], lefts:
 def multipliers(block: ir.Block, target: TargetView) -> list[tuple[Multiplier, Multiplier]]:
     """The ways of `target` to compute what a body multiplies, the best first: with the rows of its first operand and with those of its
     second; none of other bodies."""
+    nibbles = nibble_product(block)
+    if nibbles is not None:
+        lanes = target.lanes(32)
+        words = Grouping(NIBBLES, 4, nibbles.signed, lanes)
+        by = Nibbles(Grouping(1, 32, True, lanes), words, lanes, target.machine)
+        return [(by, by)]
     factors = half_factors(block)
     if factors is not None:
         alike = factors[0] == factors[1]

@@ -13,6 +13,7 @@ from hloom.dialects.target import TargetView
 from hloom.runtime.lazy import lazy
 
 from ...common.linear_index import LinearIndex, linear_results
+from ...common.nibbles import NIBBLE_TYPES
 from ...common.rewriting import defining_op
 from ...common.storage import Storage
 from .body import Captured, LanesBody
@@ -98,7 +99,8 @@ class Work:
         """Bits of the widest float or integer that the op computes with."""
         sizes = [element_bytes(s.element) for _, s in self.operands()]
         for op in self._computing():
-            sizes += [element_bytes(r.type) for r in op.results if isinstance(r.type, (ir.FloatType, ir.IntegerType))]
+            results = [r.type for r in op.results if isinstance(r.type, (ir.FloatType, ir.IntegerType))]
+            sizes += [element_bytes(kind) for kind in results if str(kind) not in NIBBLE_TYPES]
         return 8 * max(sizes, default=4)
 
     def lanes(self, target: TargetView) -> int:

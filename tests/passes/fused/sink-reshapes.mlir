@@ -71,3 +71,26 @@ module attributes {hloom.target = {kind = "cuda", compute_capability = 90 : i64}
     return %2 : tensor<4x8xf32>
   }
 }
+
+// -----
+
+// Changed: what follows the product of one row with weights in panels is computed on these.
+// CHECK-LABEL: func.func private @panels(
+// CHECK: %[[D:.*]] = stablehlo.dot_general {{.*}} -> tensor<1x2x64xf32>
+// CHECK: %[[B:.*]] = stablehlo.reshape %arg2 : (tensor<1x128xf32>) -> tensor<1x2x64xf32>
+// CHECK: stablehlo.add %[[D]], %[[B]] : tensor<1x2x64xf32>
+// Declined: two rows.
+// CHECK-LABEL: func.func private @rows(
+// CHECK: stablehlo.add {{.*}} : tensor<2x128xf32>
+func.func private @panels(%x: tensor<1x32xf32>, %w: tensor<2x32x64xf32>, %b: tensor<1x128xf32>) -> tensor<1x128xf32> attributes {hloom.kind = "matmul"} {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<1x32xf32>, tensor<2x32x64xf32>) -> tensor<1x2x64xf32>
+  %1 = stablehlo.reshape %0 : (tensor<1x2x64xf32>) -> tensor<1x128xf32>
+  %2 = stablehlo.add %1, %b : tensor<1x128xf32>
+  return %2 : tensor<1x128xf32>
+}
+func.func private @rows(%x: tensor<2x32xf32>, %w: tensor<2x32x64xf32>, %b: tensor<2x128xf32>) -> tensor<2x128xf32> attributes {hloom.kind = "matmul"} {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<2x32xf32>, tensor<2x32x64xf32>) -> tensor<2x2x64xf32>
+  %1 = stablehlo.reshape %0 : (tensor<2x2x64xf32>) -> tensor<2x128xf32>
+  %2 = stablehlo.add %1, %b : tensor<2x128xf32>
+  return %2 : tensor<2x128xf32>
+}
