@@ -35,7 +35,7 @@ from ..common.rewriting import holder, producer, replace, walk
 from ..registry import register_pass
 from .support import build
 from .support.dimensions import DotDims
-from .support.integer_ranges import integer_range
+from .support.integer_ranges import element_range
 from .support.panels import in_blocks
 
 _TYPES = {(-8, 7): "i4", (0, 15): "ui4"}
@@ -55,7 +55,7 @@ def pack_nibbles(module: ir.Operation) -> None:
         weight = _weight(op)
         if weight is None or weight not in bound or build.shape_of(op.results[0])[-1] < block:
             continue
-        low, high = integer_range(weight)
+        low, high = element_range(weight)
         kind = next((name for (least, most), name in _TYPES.items() if least <= low and high <= most), None)
         if kind is not None:
             _pack(op, weight, ir.Type.parse(kind), block, packed)

@@ -32,6 +32,8 @@ The packing depends on the weight alone, so that split-init, which comes after, 
 block-pack-matmul would pack at every call. Must hold: bound arguments carry `hloom.bound`. Declined: targets other than CPUs; weights that
 are not made of bound arguments, not matrices or narrower than a block; a depth that is no whole lanes; dots with batch dimensions; dots of
 other elements with at most `min-rows` rows, which read the weight once in any order, and of at most 8 where they are not all f32 or f64.
+In loops of 8 turns and more such few rows read weights of f32 and f64 that L2 holds from a packed copy, too: it begins at a cache line,
+which what a caller gives need not.
 """
 
 from __future__ import annotations
@@ -60,6 +62,8 @@ from .support.panels import are_split, in_blocks, in_panels, lane_elements, pane
 _WIDTH = 64
 _PAIR_BLOCK, _PAIR_DEPTH = 32, 32
 _FEW = 8
+_MANY_TURNS = 8
+"""Packing takes as long as three or four turns; reading lines in two halves takes half as long again."""
 
 
 @register_pass("pack-weights", "blocks bound weight matrices of dots", ops=("stablehlo.dot_general",))
@@ -75,24 +79,29 @@ def pack_weights(module: ir.Operation, *, block: int = 0, min_rows: int = 1) -> 
         if not _is_packable(op):
             continue
         found = _neighbours(op)
+        few = False
         if found is None or _columns(op) < found[0]:
             found = block or _width(op), 1
-            if _rows(op) <= _least_rows(op, min_rows) or _columns(op) < found[0]:
+            few = _rows(op) <= _least_rows(op, min_rows)
+            if _columns(op) < found[0]:
                 continue
-        if op.operands[1] in bound and _columns(op) % found[0] and panel_columns(op):
-            _see_packed(op, found[0], packed)
-        elif op.operands[1] in bound:
-            _pack(op, *found, packed)
-        elif _stays(op, target, wishes):
+        if op.operands[1] in bound:
+            if not few and _columns(op) % found[0] and panel_columns(op):
+                _see_packed(op, found[0], packed)
+            elif not few:
+                _pack(op, *found, packed)
+        elif _stays(op, target, wishes, few):
             kind = str(op.operands[1].type)
             _pack(op, *found, packed)
             append_note(module, Code.LOOP_HOISTED, [], "the weight is the same in all turns, and packed once", kind)
 
 
-def _stays(op: ir.Operation, target: TargetView, wishes: LoopWishes) -> bool:
-    """Whether a dot in a loop has the same right operand in every turn, and a cache holds it: it is packed before the loop then."""
+def _stays(op: ir.Operation, target: TargetView, wishes: LoopWishes, few: bool) -> bool:
+    """Whether a dot in a loop has the same right operand in every turn, and a cache holds it: it is packed before the loop then. One of
+    `few` rows reads it as fast in any order, but where L2 has it and it does not lie at whole cache lines, as NumPy's arrays do: it is
+    packed for these if there are turns enough."""
     rhs = op.operands[1]
-    if byte_size(rhs.type) > target.llc_bytes:
+    if byte_size(rhs.type) > (target.l2_bytes if few else target.llc_bytes):
         return False
     constant = producer(rhs, "stablehlo.constant")
     loop = op
@@ -101,6 +110,8 @@ def _stays(op: ir.Operation, target: TargetView, wishes: LoopWishes) -> bool:
     if loop == op or (constant is None and not _is_made_in(rhs, loop.block)):
         return False  # it is in no loop, or in a branch
     counter = find_counter(loop)
+    if few and (not panel_columns(op) or counter is None or counter.trips is None or counter.trips < _MANY_TURNS):
+        return False
     number = wishes.rule_for(loop, None if counter is None else counter.trips)
     if number is not None and wishes.rules[number].products == INSIDE:
         return False

@@ -7,7 +7,7 @@ import pytest
 from torch_mlir import ir
 
 from hloom.dialects.context import make_context
-from hloom.passes.stablehlo.support.integer_ranges import integer_range
+from hloom.passes.stablehlo.support.integer_ranges import element_range
 
 _BYTES = {"i8": np.arange(-128, 128, dtype=np.int8), "ui8": np.arange(256, dtype=np.uint8)}
 _FOUND = [
@@ -52,7 +52,7 @@ def test_all_bytes_are_inside(element, ops, compute, expected):
         context.allow_unregistered_dialects = True
         module = ir.Module.parse(f"func.func @f(%x: tensor<256x{element}>) {{ {_text(element, ops)}\n return }}")
         kept = list(module.body.operations[0].regions[0].blocks[0].operations)[-2]
-        found = integer_range(kept.operation.operands[0])
+        found = element_range(kept.operation.operands[0])
     assert found == expected
     with np.errstate(over="ignore"):
         made = compute(_BYTES[element])

@@ -10,7 +10,10 @@ from itertools import product
 
 from torch_mlir import ir
 
+from hloom.dialects.storage import is_i1
+
 from ...common.rewriting import defining_op
+from ...common.trip_count import integer_range
 from . import build, constants
 
 Range = tuple[int, int]
@@ -21,7 +24,7 @@ _READ = 4096
 _MOVES = frozenset(f"stablehlo.{name}" for name in ("reshape", "transpose", "broadcast_in_dim", "slice", "reverse", "optimization_barrier"))
 
 
-def integer_range(value: ir.Value, depth: int = _DEPTH) -> Range:
+def element_range(value: ir.Value, depth: int = _DEPTH) -> Range:
     """The least and the greatest number that an element may be."""
     everything = _of_type(build.element_of(value))
     op = defining_op(value)
@@ -30,22 +33,19 @@ def integer_range(value: ir.Value, depth: int = _DEPTH) -> Range:
     if op.name == "stablehlo.constant":
         return _of_constant(value) or everything
     if op.name in _MOVES:
-        return integer_range(op.operands[0], depth - 1)
+        return element_range(op.operands[0], depth - 1)
     if op.name == "stablehlo.concatenate":
-        ranges = [integer_range(operand, depth - 1) for operand in op.operands]
+        ranges = [element_range(operand, depth - 1) for operand in op.operands]
         return min(low for low, _ in ranges), max(high for _, high in ranges)
     rule = _RULES.get(op.name)
     if rule is None or not all(isinstance(build.element_of(operand), ir.IntegerType) for operand in op.operands):
         return everything
-    found = rule(everything, *(integer_range(operand, depth - 1) for operand in op.operands))
+    found = rule(everything, *(element_range(operand, depth - 1) for operand in op.operands))
     return found if found is not None and everything[0] <= found[0] <= found[1] <= everything[1] else everything
 
 
 def _of_type(element: ir.Type) -> Range:
-    kind = ir.IntegerType(element)
-    if kind.is_unsigned or kind.width == 1:
-        return 0, (1 << kind.width) - 1
-    return -(1 << kind.width - 1), (1 << kind.width - 1) - 1
+    return (0, 1) if is_i1(element) else integer_range(element)
 
 
 def _of_constant(value: ir.Value) -> Range | None:

@@ -113,3 +113,61 @@ module attributes {hloom.policy = {loop = [{products = "inside"}]}} {
     return %0#1 : tensor<16x8xf32>
   }
 }
+
+// -----
+
+// Changed: one row reads a copy that begins at a cache line, where there are turns enough. Declined: in three turns.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<8x8xf32>
+// CHECK: %[[R:.*]] = stablehlo.reshape %[[W]] : (tensor<8x8xf32>) -> tensor<8x2x4xf32>
+// CHECK: %[[T:.*]] = stablehlo.transpose %[[R]], dims = [1, 0, 2]
+// CHECK: stablehlo.while
+// CHECK: stablehlo.dot_general %{{.*}}, %[[T]], contracting_dims = [1] x [1] : {{.*}} -> tensor<1x2x4xf32>
+// CHECK: stablehlo.while
+// CHECK: stablehlo.dot_general %{{.*}}, %[[W]], contracting_dims = [1] x [0] : {{.*}} -> tensor<1x8xf32>
+func.func @main(%x: tensor<1x8xf32>, %w: tensor<8x8xf32>) -> (tensor<1x8xf32>, tensor<1x8xf32>) {
+  %start = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %many = stablehlo.constant dense<64> : tensor<i32>
+  %few = stablehlo.constant dense<3> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %start, %h = %x) : tensor<i32>, tensor<1x8xf32>
+  cond {
+    %1 = stablehlo.compare LT, %i, %many : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %1 = stablehlo.dot_general %h, %w, contracting_dims = [1] x [0] : (tensor<1x8xf32>, tensor<8x8xf32>) -> tensor<1x8xf32>
+    %2 = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %2, %1 : tensor<i32>, tensor<1x8xf32>
+  }
+  %3:2 = stablehlo.while(%i = %start, %h = %x) : tensor<i32>, tensor<1x8xf32>
+  cond {
+    %1 = stablehlo.compare LT, %i, %few : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %1 = stablehlo.dot_general %h, %w, contracting_dims = [1] x [0] : (tensor<1x8xf32>, tensor<8x8xf32>) -> tensor<1x8xf32>
+    %2 = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %2, %1 : tensor<i32>, tensor<1x8xf32>
+  }
+  return %0#1, %3#1 : tensor<1x8xf32>, tensor<1x8xf32>
+}
+
+// -----
+
+// Declined: one row of a weight that L2 does not hold: memory gives lines as fast, wherever they begin.
+// CHECK-LABEL: func.func @main(
+// CHECK-NOT: stablehlo.transpose
+func.func @main(%x: tensor<1x1024xf32>, %w: tensor<1024x1024xf32>) -> tensor<1x1024xf32> {
+  %start = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %end = stablehlo.constant dense<64> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %start, %h = %x) : tensor<i32>, tensor<1x1024xf32>
+  cond {
+    %1 = stablehlo.compare LT, %i, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %1 = stablehlo.dot_general %h, %w, contracting_dims = [1] x [0] : (tensor<1x1024xf32>, tensor<1024x1024xf32>) -> tensor<1x1024xf32>
+    %2 = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %2, %1 : tensor<i32>, tensor<1x1024xf32>
+  }
+  return %0#1 : tensor<1x1024xf32>
+}
