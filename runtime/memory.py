@@ -74,4 +74,5 @@ def side_by_side(specs: Sequence[TensorSpec]) -> list[tuple[np.ndarray, int]]:
     start = allocate(whole)
     block = _lease_type(whole).from_address(start)
     offsets = [0, *accumulate(sizes)]
-    return [(np.ndarray(spec.shape, spec.numpy_dtype, block, offset), start + offset) for spec, offset in zip(specs, offsets)]
+    arrays = (np.ndarray(spec.shape, spec.numpy_dtype, block, offset) for spec, offset in zip(specs, offsets))  # type: ignore[arg-type]
+    return list(zip(arrays, (start + offset for offset in offsets)))

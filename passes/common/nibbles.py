@@ -1,11 +1,11 @@
-"""Integers of four bits, eight side by side in a word of 32, the first of them lowest. Memory holds words; where a dot reads them, a bitcast
-says what they stand for:
+"""Integers of four bits, eight side by side in a word of 32, the first of them lowest. Memory holds words; where a dot reads them, a
+bitcast says what they stand for:
 
     %0 = stablehlo.bitcast_convert %w : (tensor<8x128x64xi32>) -> tensor<8x128x64x8xi4>
     %1 = stablehlo.dot_general %x, %0, contracting_dims = [1, 2] x [1, 3] : (tensor<1x128x8xf32>, …) -> tensor<1x8x64xf32>
 
-That view is free: it is cloned into the dot's group. There the contraction's body takes a word apart, along a loop that the word itself does
-not move along:
+That view is free: it is cloned into the dot's group. There the contraction's body takes a word apart, along a loop that the word itself
+does not move along:
 
     ^(%x : f32, %w : i32, %sum : f32):
       %d = linalg.index 4                  // over the eight of a word

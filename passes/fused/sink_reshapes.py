@@ -16,8 +16,8 @@ After:
 A tile has rows then, and all that is computed of them: over other axes, tile-and-fuse would find none that all ops have in common. A tile
 of one row's product has a panel, where it would have the whole row, and one thread all of the work.
 
-Must hold: plan-fusion has run. Declined: reshapes of arguments, which are views; products of several rows; groups of other kinds. Unchanged: GPUs, whose rows keep
-their shape.
+Must hold: plan-fusion has run. Declined: reshapes of arguments, which are views; products of several rows; groups of other kinds.
+Unchanged: GPUs, whose rows keep their shape.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Between which numbers the elements of a tensor of integers lie, as the ops that compute them tell: what a mask, a shift or a constant leaves.
+"""Between which numbers the elements of a tensor of integers lie, as the ops that compute them tell: what a mask, a shift or a constant
+leaves.
 
 A range that would leave the numbers of its type is all of them: the ops wrap around.
 """

@@ -5,7 +5,7 @@
     Halves   two bf16 a lane   vdpbf16ps, with AVX512-BF16; bfdot, with BF16 of AArch64; summed in f32
     Split    two bf16 a lane   where there is neither, of weights that lie so in memory: a shift and a mask make two vectors of f32 of a
                                register, as a load and a shift would of each; the left operand is widened to f32 while it is packed
-    Nibbles  eight of 4 bits   of weights that lie so in memory, for one row of f32: of each of the eight a shift brings it to the lower end of
+    Nibbles  eight of 4 bits   of weights that lie so in memory, for one row of f32: a shift brings each of the eight to the lower end of
                                its lane, where vpermps looks up the float that it stands for in a register of sixteen; elsewhere two shifts
                                and a convert
     Pairs    two i16 a lane    vpmaddwd, added by vpaddd (one vpdpwssd, where there is VNNI); two smlal on AArch64. Bytes are widened while
