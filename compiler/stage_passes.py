@@ -69,6 +69,7 @@ STABLEHLO = [
     "cse",
     "split-reductions",
     # bound arguments
+    "scale-groups",
     "pack-nibbles",
     "pack-weights",
     "fold-scales",

@@ -79,3 +79,39 @@ def test_one_thread_and_two():
         hloom.set_threads(threads)
         results.append(np.asarray(exe(x)))
     np.testing.assert_array_equal(*results)
+
+
+def _by_rows(q, s, z):
+    """[depth, columns] of [columns, groups, depth of one]."""
+    return (_scaled(q, s[..., None], None if z is None else z[..., None])).reshape(q.shape[0], -1).T
+
+
+def _by_columns(q, s, z):
+    """The same of [groups, depth of one, columns]."""
+    return _scaled(q, s[:, None], None if z is None else z[:, None]).reshape(-1, q.shape[2])
+
+
+def _scaled(q, s, z):
+    return (q if z is None else q - z) * s
+
+
+@pytest.mark.parametrize("moved", [False, True], ids=["scales", "zeros"])
+@pytest.mark.parametrize(
+    ("weights", "shape", "scales"), [(_by_rows, (200, 3, 32), (200, 3)), (_by_columns, (5, 8, 129), (5, 129))], ids=["rows", "columns"]
+)
+def test_groups(weights, shape, scales, moved):
+    """Scales, and zero points, that change along what is summed."""
+    q = _RANDOM.integers(0, 16, shape).astype(np.uint8)
+    s = _RANDOM.standard_normal(scales).astype(np.float32)
+    z = _RANDOM.integers(0, 16, scales).astype(np.float32) if moved else None
+    x = _RANDOM.standard_normal((1, 96 if weights is _by_rows else 40)).astype(np.float32)
+    held = {"arg1": q, "arg2": s, **({"arg3": z} if moved else {})}
+    given = [x, *held.values()]
+
+    def product(x, q, s, z=None):
+        return x @ weights((q & 15).astype(jnp.float32), s, z)
+
+    exe = hloom.compile(product, *given, bind=held)
+    expected = x.astype(np.float64) @ weights(q.astype(np.float64), s.astype(np.float64), z)
+    np.testing.assert_allclose(np.asarray(exe(x)), expected, rtol=2e-5, atol=2e-5 * np.abs(expected).max())
+    assert _held(exe) < 2 * q.size  # not f32, four times as many bytes

@@ -5,9 +5,8 @@
 // CHECK-SAME: %[[X:.*]]: tensor<1x16xf32>, %{{.*}}: tensor<200x8xui8> {hloom.bound}
 // CHECK: %[[Q:.*]] = stablehlo.reshape %{{.*}} : (tensor<200x8x2xi8>) -> tensor<200x16xi8>
 // CHECK: %[[P:.*]] = stablehlo.pad %[[Q]], %{{.*}}, low = [0, 0], high = [56, 0]
-// CHECK: %[[R:.*]] = stablehlo.reshape %[[P]] : (tensor<256x16xi8>) -> tensor<2x128x16xi8>
-// CHECK: %[[T:.*]] = stablehlo.transpose %[[R]], dims = [0, 2, 1] : (tensor<2x128x16xi8>) -> tensor<2x16x128xi8>
-// CHECK: stablehlo.reshape %{{.*}} : (tensor<2x16x128xi32>) -> tensor<2x2x8x128xi32>
+// CHECK: %[[R:.*]] = stablehlo.reshape %[[P]] : (tensor<256x16xi8>) -> tensor<2x128x2x8xi8>
+// CHECK: stablehlo.transpose %[[R]], dims = [0, 2, 3, 1] : (tensor<2x128x2x8xi8>) -> tensor<2x2x8x128xi8>
 // CHECK: stablehlo.shift_left
 // CHECK: %[[N:.*]] = stablehlo.reduce{{.*}} stablehlo.add across dimensions = [2] : {{.*}} -> tensor<2x2x128xi32>
 // CHECK: %[[S:.*]] = stablehlo.reshape %[[X]] : (tensor<1x16xf32>) -> tensor<1x2x8xf32>
@@ -58,6 +57,22 @@ func.func @main(%x: tensor<1x16xf32>, %w: tensor<16x128xui8> {hloom.bound}) -> t
   %f = stablehlo.convert %q : (tensor<16x128xui8>) -> tensor<16x128xf32>
   %0 = stablehlo.dot_general %x, %f, contracting_dims = [1] x [0] : (tensor<1x16xf32>, tensor<16x128xf32>) -> tensor<1x128xf32>
   return %0 : tensor<1x128xf32>
+}
+
+// -----
+
+// Changed: a dot for each group of what is summed: words lie group by group.
+// CHECK-LABEL: func.func @main(
+// CHECK: stablehlo.transpose %{{.*}}, dims = [1, 0, 2] : (tensor<128x2x8xui8>) -> tensor<2x128x8xui8>
+// CHECK: stablehlo.reduce{{.*}} stablehlo.add across dimensions = [3] : {{.*}} -> tensor<2x1x1x128xi32>
+// CHECK: stablehlo.bitcast_convert {{.*}} -> tensor<2x1x1x128x8xui4>
+// CHECK: stablehlo.dot_general {{.*}}, batching_dims = [0] x [0], contracting_dims = [1, 2] x [2, 4] : (tensor<2x1x8xf32>, tensor<2x1x1x128x8xui4>) -> tensor<2x1x128xf32>
+func.func @main(%x: tensor<2x8xf32>, %w: tensor<128x2x8xui8> {hloom.bound}) -> tensor<2x128xf32> {
+  %fifteen = stablehlo.constant dense<15> : tensor<128x2x8xui8>
+  %q = stablehlo.and %w, %fifteen : tensor<128x2x8xui8>
+  %f = stablehlo.convert %q : (tensor<128x2x8xui8>) -> tensor<128x2x8xf32>
+  %0 = stablehlo.dot_general %x, %f, batching_dims = [0] x [1], contracting_dims = [1] x [2] : (tensor<2x8xf32>, tensor<128x2x8xf32>) -> tensor<2x128xf32>
+  return %0 : tensor<2x128xf32>
 }
 
 // -----
