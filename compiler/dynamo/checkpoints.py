@@ -7,7 +7,11 @@ After:
     out = x * mask * (1 / 0.9)                                                           # marked
 
 torch would have the forward save the state of its generator, for each random op, and the backward draw once more from there. hloom's
-programs draw from a generator of their own. So what is drawn is saved: of a dropout a byte an element, of another op its result.
+programs draw from a generator of their own. So what is drawn is saved: of a dropout a byte an element, of another op its results.
+
+An op that could draw and does not, attention without a dropout, is made again like any other. torch tells random ops by a tag, so
+such an op is cut under a stand-in, which has none:
+    attention = aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0)   ->   _Quiet(aten._scaled…)(q, k, v, 0.0)   ->   as before
 """
 
 from __future__ import annotations
@@ -27,27 +31,66 @@ _MARKS = ("recompute", "ac_graph_id")
 
 def partition(joint: GraphModule, inputs: Sequence[Any], **options: Any) -> tuple[GraphModule, GraphModule]:
     """What AOTAutograd calls."""
-    drawn = [node for node in joint.graph.nodes if must_recompute(node) and _is_random(node)]
-    for node in drawn:
-        marks = {name: node.meta.pop(name) for name in _MARKS if name in node.meta}
-        if node.target is _DROPOUT and node.args[1] != 1 and node.args[2]:
+    random = [node for node in joint.graph.nodes if must_recompute(node) and _is_random(node)]
+    for node in random:
+        if not _draws(node):
+            node.target = _Quiet(node.target)
+            continue
+        marks = _unmarked(node)
+        if node.target is _DROPOUT:
             _by_mask(node, marks)
-    if drawn:
+        for part in node.users:
+            if part.target is operator.getitem:
+                _unmarked(part)
+    if random:
         joint.graph.eliminate_dead_code()
         joint.recompile()
-    return min_cut_rematerialization_partition(joint, inputs, **options)
+    cut = min_cut_rematerialization_partition(joint, inputs, **options)
+    if random:
+        for each in cut:
+            _loud(each)
+    return cut
+
+
+class _Quiet:
+    """Stands for an op that draws nothing while a graph is cut."""
+
+    def __init__(self, op: torch._ops.OpOverload) -> None:
+        self.op, self.__name__, self.__module__ = op, op.name().replace("::", "_").replace(".", "_"), __name__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.op(*args, **kwargs)
+
+
+def _loud(module: GraphModule) -> None:
+    for node in module.graph.nodes:
+        if isinstance(node.target, _Quiet):
+            node.target = node.target.op
+    module.recompile()
 
 
 def _is_random(node: Node) -> bool:
     return isinstance(node.target, torch._ops.OpOverload) and torch.Tag.nondeterministic_seeded in node.target.tags
 
 
+def _draws(node: Node) -> bool:
+    """Whether an op that can draw does: by its rate, and by whether it is of training."""
+    values = {each.name: each.default_value for each in node.target._schema.arguments}  # type: ignore[union-attr]
+    values |= dict(zip(values, node.args, strict=False)) | dict(node.kwargs)
+    if node.target is _DROPOUT:
+        return values["p"] not in (0, 1) and values["train"] is not False
+    return values.get("dropout_p") != 0 and values.get("training") is not False
+
+
+def _unmarked(node: Node) -> dict[str, Any]:
+    return {name: node.meta.pop(name) for name in _MARKS if name in node.meta}
+
+
 def _by_mask(node: Node, marks: dict[str, Any]) -> None:
     """The dropout's result as a product with its mask, which is marked."""
     results, masks = ([user for user in node.users if user.args[1] == part] for part in (0, 1))
     for mask in masks:
-        for name in _MARKS:
-            mask.meta.pop(name, None)
+        _unmarked(mask)
     if not results:
         return
     x, rate, _ = node.args

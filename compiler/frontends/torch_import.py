@@ -24,14 +24,14 @@ from torch_mlir.passmanager import PassManager
 
 from hloom.passes.common.rewriting import defining_op, value_of, walk
 from hloom.passes.errors import CompileError, PassFailure, UnsupportedOpError
-from hloom.passes.stablehlo.support import build
+from hloom.passes.stablehlo.support import build, constants
 from hloom.runtime.interrupts import uninterrupted
 
 from ..extraction import extracted, outer_values
 from .mlir_text import diagnostics
 from .torch_arrays import as_array
 from .torch_control_flow import ControlFlow, is_control_flow
-from .torch_registry import TorchOp, element_type, lowering_of
+from .torch_registry import FLOATS_OF_8_BITS, TorchOp, element_type, lowering_of
 from .torch_scalars import give_scalars_a_dimension
 
 SMALL = 1024
@@ -144,7 +144,8 @@ class _NodeImporter(GraphNodeImporter):
     def _import_torch_op_overload(self, loc: ir.Location, node: Node, concrete_target: Any = None) -> None:
         if node.target is torch.ops.aten._assert_tensor_metadata.default:
             return  # export's check of a type that it knows; torch-mlir drops those of real numbers alone
-        lowering = lowering_of(concrete_target or node.target, _has_complex(node))
+        of_sizes = isinstance(node.meta.get("val"), (torch.SymInt, torch.SymFloat, torch.SymBool))
+        lowering = None if of_sizes else lowering_of(concrete_target or node.target, _has_complex(node))
         if lowering is not None and self._lower_node(loc, node, lowering):
             return
         self._has_f64 = any(each.meta["val"].dtype == torch.float64 for each in node.all_input_nodes if _is_torch_tensor(each))
@@ -269,22 +270,43 @@ def _check_results(op: TorchOp, results: Sequence[ir.Value | None]) -> None:
 
 
 class _SmallLiterals(FxImporterHooks):
-    """Small constants as dense attributes: the importer's own are resource blobs, which nothing folds."""
+    """Small constants as dense attributes: the importer's own are resource blobs, which nothing folds. Those of types that torch-mlir's
+    pipelines leave are StableHLO's, complex ones two."""
 
     def resolve_literal(self, gni: Any, literal: Any, info: Any) -> ir.Value | None:
-        if not isinstance(literal, torch.Tensor) or not 0 < literal.numel() <= SMALL:
+        if (
+            not isinstance(literal, torch.Tensor)
+            or literal.numel() > SMALL
+            or literal.dtype.itemsize == 1
+            and literal.dtype.is_floating_point
+        ):
             return None
-        element = {
-            torch.float32: ir.F32Type, torch.float64: ir.F64Type, torch.float16: ir.F16Type, torch.bfloat16: ir.BF16Type,
-        }.get(literal.dtype)  # fmt: skip
-        if element is None and literal.dtype not in (torch.int32, torch.int64):
+        kind = gni._cc.tensor_to_vtensor_type(literal)
+        if literal.dtype not in _DENSE:
+            constant = _constant(literal)  # behind a barrier: torch-mlir would fold it to a literal of its own
+            constant = value_of("stablehlo.optimization_barrier", constant.type, [constant])
+            return value_of("torch_c.from_builtin_tensor", kind, [constant])
+        if not literal.numel():
             return None
-        data = as_array(literal)
+        data, element = as_array(literal), _DENSE[literal.dtype]
         if element is None:
             attribute = ir.DenseElementsAttr.get(data, signless=False, type=ir.IntegerType.get_signed(data.itemsize * 8))
         elif literal.dtype == torch.bfloat16:
             attribute = ir.DenseElementsAttr.get(data.view(np.uint16), type=element.get(), shape=list(data.shape))
         else:
             attribute = ir.DenseElementsAttr.get(data, type=element.get())
-        kind = gni._cc.tensor_to_vtensor_type(literal)
         return ir.Operation.create("torch.vtensor.literal", results=[kind], attributes={"value": attribute}).results[0]
+
+
+_DENSE: dict[torch.dtype, Any] = {
+    torch.float32: ir.F32Type, torch.float64: ir.F64Type, torch.float16: ir.F16Type, torch.bfloat16: ir.BF16Type,
+    torch.int32: None, torch.int64: None,
+}  # fmt: skip
+"""The types of torch-mlir's own literals; integers are signed ones there."""
+
+
+def _constant(literal: torch.Tensor) -> ir.Value:
+    kind = _type_of(literal)
+    if literal.is_complex():
+        return value_of("stablehlo.complex", kind, [_constant(part) for part in torch.view_as_real(literal.resolve_conj()).unbind(-1)])
+    return constants.write(as_array(literal), kind)

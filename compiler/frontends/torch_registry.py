@@ -242,7 +242,7 @@ def overloads(name: str) -> list[torch._ops.OpOverload]:
     return [getattr(packet, each) for each in (overload or packet.overloads()) if hasattr(packet, each)]
 
 
-_FLOATS_OF_8_BITS = {
+FLOATS_OF_8_BITS = {
     torch.float8_e4m3fn: ir.Float8E4M3FNType, torch.float8_e4m3fnuz: ir.Float8E4M3FNUZType, torch.float8_e5m2: ir.Float8E5M2Type,
     torch.float8_e5m2fnuz: ir.Float8E5M2FNUZType,
 }  # fmt: skip
@@ -255,7 +255,7 @@ def element_type(dtype: torch.dtype) -> ir.Type:
         torch.float32: ir.F32Type,
         torch.float16: ir.F16Type,
         torch.bfloat16: ir.BF16Type,
-        **_FLOATS_OF_8_BITS,
+        **FLOATS_OF_8_BITS,
     }
     if dtype in floats:
         return floats[dtype].get()
@@ -269,6 +269,24 @@ def element_type(dtype: torch.dtype) -> ir.Type:
     return ir.IntegerType.get_signless(width) if dtype.is_signed else ir.IntegerType.get_unsigned(width)
 
 
+def promoted_type(x: ir.Value | float | int | bool, y: ir.Value | float | int | bool) -> ir.Type:
+    """The element type that torch's promotion has two operands compute in."""
+    return element_type(torch.result_type(*map(_like, (x, y))))
+
+
+def _like(operand: ir.Value | float | int | bool) -> Any:
+    """For torch's promotion, which asks for an operand's element type, whether it has dimensions, and whether it is a number."""
+    if not isinstance(operand, ir.Value):
+        return operand
+    kind = ir.RankedTensorType(operand.type)
+    dtype = next(each for each in _DTYPES if element_type(each) == kind.element_type)
+    return torch.empty([1] * min(1, kind.rank), dtype=dtype, device="meta")
+
+
 _INTEGERS = {
     torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8, torch.uint16, torch.uint32, torch.uint64,
 }  # fmt: skip
+_DTYPES = [
+    torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.bool, *_INTEGERS,
+    torch.complex64, torch.complex128, *FLOATS_OF_8_BITS,
+]  # fmt: skip

@@ -332,6 +332,23 @@ def test_checkpoints_save_what_is_drawn():
     same((weight.grad * direction).sum(), (loss(1e-5) - loss(-2e-5)).detach() / 2e-5)
 
 
+@pytest.mark.parametrize("name", ["attention", "rrelu"])
+def test_checkpoints_of_ops_of_several_results(name):
+    """Attention without a dropout is made again: the forward saves its operands alone. Of rrelu both results are saved."""
+    x = torch.randn(2, 2, 5, 8, requires_grad=True)
+
+    def attention(x):
+        return F.scaled_dot_product_attention(x.sin(), x.cos(), x.tanh(), is_causal=True).exp()
+
+    function = attention if name == "attention" else (lambda x: F.rrelu(x.sin(), 0.2, 0.2, training=True).exp())
+    step = compiled(lambda x: checkpoint(function, x, use_reentrant=False), fullgraph=True)
+    saved = []
+    with torch.autograd.graph.saved_tensors_hooks(lambda each: saved.append(each) or each, lambda each: each):
+        result = step(x)
+    assert name == "rrelu" or {each.data_ptr() for each in saved} == {x.data_ptr()}
+    same(torch.autograd.grad(result.sum(), x), torch.autograd.grad(function(x).sum(), x))
+
+
 def test_checkpoints_and_autocast():
     net = nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 5))
     ours, x = copy.deepcopy(net), torch.randn(6, 5)

@@ -89,3 +89,15 @@ def test_gradients_conjugate_numbers():
         return z * z * 2j
 
     torch.testing.assert_close(gradient(torch.compile(turned, backend="hloom", fullgraph=True)), gradient(turned))
+
+
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (40, 40)])
+def test_constants(shape):
+    """Small ones are part of the program."""
+    weight = torch.randn(shape, dtype=torch.complex64)
+
+    def function(x):
+        return weight * x, weight.conj() - x
+
+    x = torch.randn(shape)
+    torch.testing.assert_close(hloom.compile(function, x)(x), function(x))

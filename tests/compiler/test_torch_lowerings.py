@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 
 import pytest
 
@@ -263,3 +264,32 @@ def test_a_scale_of_the_result_is_refused() -> None:
     x, one = torch.randn(16, 16).to(torch.float8_e4m3fn), torch.ones(())
     with pytest.raises(UnsupportedOpError, match="scale of the result"):
         hloom.compile(Function(lambda x: torch._scaled_mm(x, x.t(), one, one, scale_result=one, out_dtype=torch.float8_e4m3fn)), x)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.int32, torch.uint8, torch.bool])
+def test_constants_beside_numbers_of_another_kind(dtype) -> None:
+    """torch-mlir folds these wrongly, or does not survive them."""
+    splat, several = torch.ones(3, dtype=dtype), torch.tensor([1, 0, 3], dtype=dtype)
+
+    def function(x):
+        compared = [operator(y, number) for y in (splat, several) for number in (1, 1.0, 2.5) for operator in COMPARISONS]
+        made = [y * -1 for y in (splat, several)] + [several * -1.5, several + -1, 2 - splat * 1, several / -2]
+        return [each & (x > 0) for each in compared], [each * x for each in made]
+
+    check(function, torch.tensor([1.0, -1.0, 2.0]))
+
+
+COMPARISONS = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_numbers_that_a_narrow_float_has_not(dtype) -> None:
+    """Products and quotients are with the number, of f32; sums and comparisons with what the type has of it. Bit for bit as eager's."""
+    torch.manual_seed(0)
+    x, tenth = torch.randn(300).to(dtype), torch.tensor(0.1)
+
+    def function(x):
+        y = x.flip(0)
+        return x * 0.1, x / 0.1, x * tenth, x + 0.1, 0.1 - x, x + tenth, torch.add(x, y, alpha=0.5), x < tenth, x == 0.1
+
+    check(function, x, rtol=0, atol=0)

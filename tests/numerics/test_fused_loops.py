@@ -63,6 +63,11 @@ def reverse_scan(xs):
     return lax.scan(lambda c, x: (c * 0.5 + x, (c, jnp.sin(c))), xs[0], xs, reverse=True)
 
 
+def scan_of_a_small_state(xs, w):
+    """A row is the state as it was, of which the next turn reads all: no next value has the row's own slot."""
+    return lax.scan(lambda h, x: (jnp.tanh(w @ h + x), h), jnp.zeros(4), xs)
+
+
 def gradient_of_a_scan(xs):
     return jax.grad(lambda xs: lax.scan(lambda c, x: (jnp.tanh(c * x), c), xs[0], xs)[0].sum())(xs)
 
@@ -153,6 +158,7 @@ PROGRAMS: dict[str, tuple[Any, ...]] = {
     "scan of scalars": (scan_of_scalars, numbers(50)),
     "scan of keys": (scan_of_keys, numbers(18, 40), KEY),
     "reverse scan": (reverse_scan, numbers(20, 61)),
+    "scan of a small state": (scan_of_a_small_state, numbers(20, 4), numbers(4, 4)),
     "gradient of a scan": (gradient_of_a_scan, numbers(20, 61)),
     "keys": (keys, numbers(65), KEY),
     "newton": (newton, numbers(100) + 1),

@@ -41,3 +41,13 @@ def elu(x: Tensor, alpha: float = 1, scale: float = 1, input_scale: float = 1) -
 @torch_decomposition("aten.sigmoid")
 def sigmoid(x: Tensor) -> Tensor:
     return torch.sigmoid(x.float()).to(x.dtype) if x.dtype in (torch.float16, torch.bfloat16) else NotImplemented
+
+
+@torch_decomposition("aten.rrelu_with_noise_backward")
+def rrelu_with_noise_backward(
+    gradient: Tensor, x: Tensor, noise: Tensor, lower: float, upper: float, training: bool, self_is_result: bool
+) -> Tensor:
+    """Of drawn slopes, else of the one between the ends, which torch-mlir reads from the gradient."""
+    if training and upper - lower > 1e-6:
+        return gradient * noise
+    return torch.ops.aten.leaky_relu_backward.default(gradient, x, (lower + upper) / 2, self_is_result)

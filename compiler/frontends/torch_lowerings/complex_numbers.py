@@ -36,6 +36,11 @@ def add(op: TorchOp, x: Number, y: Number, alpha: Number = 1) -> ir.Value:
     return build.elementwise("add" if ".add." in op.name else "subtract", _operand(op, x), y)
 
 
+@torch_lowering_of_complex("aten.rsub")
+def rsub(op: TorchOp, x: Number, y: Number, alpha: Number = 1) -> ir.Value:
+    return add(op, y, x, alpha)
+
+
 @torch_lowering_of_complex("aten.mul")
 def multiply(op: TorchOp, x: Number, y: Number) -> ir.Value:
     return build.elementwise("multiply", _operand(op, x), _operand(op, y))

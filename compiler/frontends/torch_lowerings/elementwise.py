@@ -1,5 +1,9 @@
-"""Elementwise ops on the types and forms that torch-mlir leaves out: integers that become floats, numbers as operands; and those of
-optimisers, which would else be traced as several ops for every parameter."""
+"""Elementwise ops on the types and forms that torch-mlir leaves out: integers that become floats, numbers as operands; those of
+optimisers, which would else be traced as several ops for every parameter; and arithmetic and comparisons.
+
+torch-mlir folds the latter where a tensor is a constant, and reads a number of another kind than the tensor's wrongly: -1 beside floats
+as 2^64 - 1, 1 == 1.0 as false; or it does not survive. It also rounds a number to the type of a narrow float before it computes.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,71 @@ from torch_mlir import ir
 
 from hloom.passes.stablehlo.support import build
 
-from ..torch_registry import TorchOp, torch_lowering
+from ..torch_registry import TorchOp, promoted_type, torch_lowering
 
 Number: TypeAlias = ir.Value | float | int | bool
+
+
+@torch_lowering("aten.add", "aten.sub")
+def add(op: TorchOp, x: Number, y: Number, alpha: Number = 1) -> ir.Value:
+    return _sum("add" if ".add." in op.name else "subtract", op, x, y, alpha)
+
+
+@torch_lowering("aten.rsub")
+def rsub(op: TorchOp, x: Number, y: Number, alpha: Number = 1) -> ir.Value:
+    return _sum("subtract", op, y, x, alpha)
+
+
+def _sum(name: str, op: TorchOp, x: Number, y: Number, alpha: Number) -> ir.Value:
+    """All three are rounded to the result's type; with a factor the sum is computed as eager's, rounded once."""
+    x, y = op.operand(x), op.operand(y)
+    if alpha == 1:
+        return build.elementwise(name, x, y)
+    return op.operand(build.elementwise(name, _exact(op, x), build.multiply(_exact(op, op.operand(alpha)), _exact(op, y))))
+
+
+@torch_lowering("aten.mul")
+def multiply(op: TorchOp, x: Number, y: Number) -> ir.Value:
+    return _product("multiply", op, x, y)
+
+
+@torch_lowering("aten.div.Tensor", "aten.div.Scalar")
+def divide(op: TorchOp, x: Number, y: Number) -> ir.Value:
+    return _product("divide", op, x, y)
+
+
+def _product(name: str, op: TorchOp, x: Number, y: Number) -> ir.Value:
+    """In the result's type where that has all operands; a number that it would round, a narrow float's, is one of f32."""
+    if all(_is_of(op.element, each) for each in (x, y)):
+        return build.elementwise(name, op.operand(x), op.operand(y))
+    return op.operand(build.elementwise(name, _exact(op, x), _exact(op, y)))
+
+
+def _is_of(element: ir.Type, x: Number) -> bool:
+    """Whether the type has the operand's values; of types that are not narrow floats, whose results they have been promoted to, always."""
+    if not isinstance(element, (ir.BF16Type, ir.F16Type)):
+        return True
+    if isinstance(x, ir.Value):
+        kind = build.element_of(x)
+        return kind == element or not isinstance(kind, ir.FloatType)
+    return math.isnan(x) or ir.FloatAttr.get(element, float(x)).value == x
+
+
+def _comparison(name: str, direction: str) -> None:
+    @torch_lowering(f"aten.{name}")
+    def lowering(op: TorchOp, x: Number, y: Number) -> ir.Value:
+        kind = build.tensor(op.result.shape, promoted_type(x, y))
+        return build.compare(direction, _of_type(kind, x), _of_type(kind, y))
+
+
+def _of_type(kind: ir.RankedTensorType, x: Number) -> ir.Value:
+    if not isinstance(x, ir.Value):
+        return build.full(kind, x)
+    return build.broadcast_to(build.convert(x, kind.element_type), kind.shape)
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    _comparison(_name, _name.upper())
 
 
 @torch_lowering("aten.full.default")
@@ -89,10 +155,7 @@ def _scaled(op: TorchOp, x: ir.Value, factor: Number) -> ir.Value:
 def _exact(op: TorchOp, x: Number) -> ir.Value:
     """An operand as eager computes with it: of the result's shape and type, f32 for narrower floats."""
     narrow = isinstance(op.element, (ir.BF16Type, ir.F16Type))
-    kind = build.tensor(op.result.shape, ir.F32Type.get() if narrow else op.element)
-    if not isinstance(x, ir.Value):
-        return build.full(kind, x)
-    return build.broadcast_to(build.convert(x, kind.element_type), kind.shape)
+    return _of_type(build.tensor(op.result.shape, ir.F32Type.get() if narrow else op.element), x)
 
 
 def _real(kind: ir.Type) -> ir.Type:

@@ -17,12 +17,12 @@ from ...common.combiner import SEQUENTIAL
 from ...common.index_expression import Atom, Expr, Point, loop
 from ...common.rewriting import defining_op
 from ...common.scalars import signless
-from ...fused.loops.nodes import Element, Node, Result, Start
+from ...fused.loops.nodes import Carry, Element, Node, Result, Start
 from ...fused.loops.parts import Part
 from ...fused.loops.streams import is_counter, turn_index
 from ...stablehlo.rules.loops import find_counter
 from . import generic
-from .loop_scalars import Emitter, carries
+from .loop_scalars import Emitter
 from .lowering import Lowering, Read
 
 
@@ -46,7 +46,8 @@ class _Sequential:
 
     def lower(self) -> list[ir.Value]:
         low, part, outer = self.low, self.part, self.loop
-        own = {node.slot: node for node in carries(outer) if node.scope is outer.body}
+        read = (node for node in part.tracer.nodes if isinstance(node, Carry) and node.scope is outer.body)  # by a next turn, or a row
+        own = {node.slot: node for node in read}
         kept = [slot for slot in range(len(outer.slots)) if slot not in own or not is_counter(own[slot], outer)]
         written = [(n, node) for n in part.streams for _, node in part.roots[n]]
         begun = self._begun(kept)

@@ -18,6 +18,7 @@ from ..support import build, constants
 from ..support.type_conversion import Parts
 
 _DENSE = re.compile(r"dense<(.*)> : tensor<", re.DOTALL)
+_RESOURCE = re.compile(r"dense_resource<([^>]+)> : tensor<")
 _NUMBER = re.compile(r"[-+]?(?:0x[0-9A-Fa-f]+|\d[\d.]*(?:[eE][-+]?\d+)?)")
 
 
@@ -41,7 +42,10 @@ def iota(op: ir.Operation, operands: list[Parts]) -> list[Parts]:
 
 def _elements(op: ir.Operation, dtype: np.dtype) -> np.ndarray:
     """Rows of a real and an imaginary part; one row for a splat."""
-    match = _DENSE.search(op.get_asm(large_elements_limit=1 << 40))
+    text = op.get_asm(large_elements_limit=1 << 40)
+    if blob := _RESOURCE.search(text):
+        return np.frombuffer(_blob(op, blob[1]), dtype).reshape(-1, 2)
+    match = _DENSE.search(text)
     if match is None:
         remedy = "write its elements into the program, or pass it as an argument"
         raise UnsupportedOpError("a complex constant that is not dense", op=op.name, loc=str(op.location), stage="stablehlo", remedy=remedy)
@@ -50,3 +54,12 @@ def _elements(op: ir.Operation, dtype: np.dtype) -> np.ndarray:
     bits = f"u{dtype.itemsize}"
     words = [np.array(int(w, 16), bits).view(dtype) if "0x" in w else dtype.type(w) for w in _NUMBER.findall(match[1])]
     return np.array(words, dtype).reshape(-1, 2)
+
+
+def _blob(op: ir.Operation, name: str) -> bytes:
+    """What a resource holds, which is written at the end of a module's text: hexadecimal, after four bytes that are its alignment."""
+    module = op
+    while module.parent is not None:
+        module = module.parent
+    [found] = re.findall(rf'(?m)^ *"?{re.escape(name)}"?: "0x([0-9A-Fa-f]*)"', module.operation.get_asm(large_elements_limit=16))
+    return bytes.fromhex(found)[4:]

@@ -10,6 +10,16 @@ func.func @main() -> tensor<1xf32> {
   return %1 : tensor<1xf32>
 }
 
+// Changed: A complex one is two.
+// CHECK-LABEL: func.func @complex
+// CHECK-NEXT: %[[RE:.*]] = stablehlo.constant dense<1.000000e+00> : tensor<f32>
+// CHECK-NEXT: %[[IM:.*]] = stablehlo.constant dense<-2.000000e+00> : tensor<f32>
+// CHECK-NEXT: stablehlo.complex %[[RE]], %[[IM]] : tensor<complex<f32>>
+func.func @complex() -> tensor<complex<f32>> {
+  %0 = arith.constant dense<(1.0, -2.0)> : tensor<complex<f32>>
+  return %0 : tensor<complex<f32>>
+}
+
 // Declined: A scalar that is no tensor stays.
 // CHECK-LABEL: func.func @scalar
 // CHECK-NEXT: arith.constant 7 : i64

@@ -101,6 +101,25 @@ func.func @transform(%x: tensor<8xf32>) -> tensor<5xcomplex<f32>> {
 
 // -----
 
+// Changed: The elements of a constant whose data is a resource of the module.
+// CHECK-LABEL: func.func @resource
+// CHECK: stablehlo.constant dense<[1.000000e+00, 7.500000e-01]> : tensor<2xf32>
+// CHECK: stablehlo.constant dense<-2.000000e+00> : tensor<2xf32>
+func.func @resource() -> tensor<2xcomplex<f32>> {
+  %0 = stablehlo.constant dense_resource<numbers> : tensor<2xcomplex<f32>>
+  return %0 : tensor<2xcomplex<f32>>
+}
+
+{-#
+  dialect_resources: {
+    builtin: {
+      numbers: "0x080000000000803F000000C00000403F000000C0"
+    }
+  }
+#-}
+
+// -----
+
 // Unchanged: Nothing is complex.
 // CHECK-LABEL: func.func @real
 // CHECK-NEXT: %0 = stablehlo.custom_call @f(%arg0) : (tensor<8xf32>) -> tensor<8xf32>
