@@ -231,6 +231,8 @@ class Compilation:
 
 def by_index(names: Sequence[str], bind: Mapping[int | str, Any]) -> dict[int, Any]:
     """`bind` with indices for the arguments' names. Raises CompileError for what names no argument."""
+    if not isinstance(bind, Mapping):
+        raise CompileError(f"bind should be a dictionary, is a {type(bind).__name__}", remedy="give values by the argument's index or name")
     indices = {name: index for index, name in enumerate(names)}
     found: dict[int, Any] = {}
     for key, value in bind.items():

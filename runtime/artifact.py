@@ -52,14 +52,15 @@ class Artifact:
         try:
             try:
                 with open(temporary, "xb") as file:
-                    self._write(file)
+                    self.write(file)
                 os.replace(temporary, target)
             finally:
                 temporary.unlink(missing_ok=True)
         except OSError as error:
             raise ExecutionError(f"{target} cannot be written: {error.strerror or error}") from None
 
-    def _write(self, file: BinaryIO) -> None:
+    def write(self, file: BinaryIO) -> None:
+        """The bytes of the file, to where no place can be taken at once (a pipe)."""
         views = {name: memoryview(data).cast("B") for name, data in self.blobs.items()}
         sizes = {name: _padded(view.nbytes) for name, view in views.items()}
         table = [{"name": name, "bytes": view.nbytes, "crc32": _crc(view, sizes[name])} for name, view in views.items()]
@@ -75,10 +76,22 @@ class Artifact:
     @staticmethod
     def load(path: str | os.PathLike[str]) -> Artifact:
         """Maps the file and checks every checksum. Raises MissingFileError, VersionError, or DamagedFileError that names the part."""
-        data = _map(Path(path))
-        manifest, start = _read_manifest(str(path), data)
+        return Artifact._read(str(path), _map(Path(path)))
+
+    @staticmethod
+    def of(path: str, data: bytes) -> Artifact:
+        """The same of a file's bytes, which are copied to where its blobs are aligned; errors call it `path`."""
+        if not data:
+            return Artifact._read(path, memoryview(data))
+        pages = mmap.mmap(-1, len(data))
+        pages.write(data)
+        return Artifact._read(path, memoryview(pages).toreadonly())
+
+    @staticmethod
+    def _read(path: str, data: memoryview) -> Artifact:
+        manifest, start = _read_manifest(path, data)
         blobs: dict[str, Buffer] = {}
-        for entry in _blob_table(str(path), manifest):
+        for entry in _blob_table(path, manifest):
             name, size = entry["name"], entry["bytes"]
             padded = _padded(size)
             if start + padded > data.nbytes:

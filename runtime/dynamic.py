@@ -23,6 +23,7 @@ import numpy as np
 from . import pytree
 from .artifact import Artifact
 from .background import Background
+from .copies import Copied
 from .dynamic_file import packed
 from .errors import NotBoundError, ShapeError
 from .executable import Executable
@@ -59,7 +60,7 @@ class _Making:
         self.done = threading.Event()
 
 
-class DynamicExecutable:
+class DynamicExecutable(Copied):
     """A program ready to run, at any shapes that it allows. `exe(*inputs)` gives its results as arrays of the kind that went in."""
 
     def __init__(

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .artifact import Artifact, Buffer, placed
+from .copies import Copied
 from .dynamic import DynamicExecutable
 from .errors import ArityError, DamagedFileError, InputError, NotBoundError
 from .executable import Executable
@@ -28,7 +29,7 @@ Entry = Executable | DynamicExecutable
 _FILE = record({"name": text, "functions": each(record({"name": text, "blobs": table(text), "manifest": table(lambda _: None)}))})
 
 
-class Executables:
+class Executables(Copied):
     """Programs ready to run. `exe["decode"](*inputs)` calls one."""
 
     def __init__(self, entries: Mapping[str, Entry], name: str = "main"):
@@ -103,7 +104,11 @@ class Executables:
 
     def save(self, path: str | os.PathLike[str], weights: bool = True) -> None:
         """Writes one `.hloom` file with all entries; `weights=False` leaves bound values out."""
-        packed_entries({name: exe.artifact(weights) for name, exe in self.entries.items()}, self.name).save(path)
+        self.artifact(weights).save(path)
+
+    def artifact(self, weights: bool = True) -> Artifact:
+        """What `save` writes."""
+        return packed_entries({name: exe.artifact(weights) for name, exe in self.entries.items()}, self.name)
 
     @property
     def arena_bytes(self) -> int:

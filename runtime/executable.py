@@ -18,6 +18,7 @@ import numpy as np
 from . import pytree
 from .absent import AbsentDevice
 from .artifact import Artifact, Buffer, alike
+from .copies import Copied
 from .errors import ArityError, MissingDriverError, NotBoundError, VersionError
 from .forking import process_lock
 from .layouts import as_it_lies, layouts_of
@@ -32,7 +33,7 @@ _DEVICES = {"cpu": ("cpu", "CpuDevice"), "cuda": ("cuda.device", "CudaDevice")}
 """Module and class of the device of each kind of target."""
 
 
-class Executable:
+class Executable(Copied):
     """A program ready to run. `exe(*inputs)` gives its results as arrays of the kind that went in (numpy, torch, jax, cupy)."""
 
     def __init__(self, artifact: Artifact, device: Callable[[LoadedProgram], Device] | None = None):

@@ -15,7 +15,11 @@ from .executable import Executable
 
 def load(path: str | os.PathLike[str], device: Callable[..., Any] | None = None) -> Executable | DynamicExecutable | Executables:
     """Loads a `.hloom` file, for the device of its target or the one given; needs no compiler."""
-    artifact = Artifact.load(path)
+    return of_artifact(Artifact.load(path), device)
+
+
+def of_artifact(artifact: Artifact, device: Callable[..., Any] | None = None) -> Executable | DynamicExecutable | Executables:
+    """What a file holds."""
     if not has_entries(artifact):
         return loaded(artifact, device)
     return Executables({name: loaded(part, device) for name, part in unpacked_entries(artifact).items()}, artifact.manifest["name"])

@@ -85,6 +85,8 @@ def torch_name(dtype: Any) -> str:
 
 
 def _view_torch(spec: TensorSpec, tensor: Any, writable: bool) -> HostView:
+    if tensor.is_nested:
+        raise InputError(f"{spec.name}: a nested tensor has no dense memory", remedy="give torch.nested.to_padded_tensor(…)")
     if tensor.shape != spec.shape or torch_name(tensor.dtype) != spec.dtype:
         check(spec, torch_name(tensor.dtype), tensor.shape)
     if not tensor.is_cpu:
@@ -94,7 +96,10 @@ def _view_torch(spec: TensorSpec, tensor: Any, writable: bool) -> HostView:
         if writable and not dense:
             raise InputError(f"{spec.name}: an output must be dense and row-major")
         dense_tensor = tensor if dense else resolved(spec, tensor)
-        return HostView(dense_tensor.data_ptr(), dense_tensor, "torch")
+        address = dense_tensor.data_ptr()
+        if not address and dense_tensor.numel():
+            raise InputError(f"{spec.name}: a {type(tensor).__name__} has no memory", remedy="call the program outside of what traces")
+        return HostView(address, dense_tensor, "torch")
     except (RuntimeError, NotImplementedError) as error:
         raise InputError(f"{spec.name}: this torch tensor has no dense memory: {error}") from None
 
@@ -118,7 +123,7 @@ class TorchAddresses:
         """How many other kinds of calls may be learnt."""
 
     def of(self, values: Sequence[Any]) -> list[int | None]:
-        if self._right is not None and len(values) == len(self._wanted) and self._right.check(*values):
+        if self._right is not None and len(values) == len(self._wanted) and not _any_nested(values) and self._right.check(*values):
             return list(map(_ADDRESS, values))
         found = self._looked_at(values)
         if self._kinds and None not in found and len(found) == len(self._wanted):
@@ -132,7 +137,12 @@ class TorchAddresses:
         found: list[int | None] = []
         for value, (shape, dtype, may_be_conjugate) in zip(values, self._wanted):
             address = None
-            if (type(value) is tensor or type(value) is parameter) and value.dtype is dtype and value.shape == shape:
+            if (
+                (type(value) is tensor or type(value) is parameter)
+                and value.dtype is dtype
+                and not value.is_nested
+                and value.shape == shape
+            ):
                 try:
                     there = value.is_cpu if gpu is None else value.is_cuda and value.get_device() == gpu
                     plain = there and value.is_contiguous() and not value.is_neg()
@@ -143,7 +153,16 @@ class TorchAddresses:
         return found
 
 
+def _any_nested(values: Sequence[Any]) -> bool:
+    """Whether one is a nested tensor, which torch's comparison does not survive: it asks for strides, and that ends the process."""
+    try:
+        return True in map(_IS_NESTED, values)
+    except AttributeError:  # no tensor
+        return False
+
+
 _ADDRESS = operator.methodcaller("data_ptr")
+_IS_NESTED = operator.attrgetter("is_nested")
 _MOST_KINDS = 8
 """A program that is called with tensors of ever other kinds, of inference and not, learns so many; the last one stays."""
 

@@ -143,7 +143,9 @@ def _require_fit(dtype: str, shape: tuple[int, ...], spec: TensorSpec) -> None:
 
 
 def is_artifact(path: str) -> bool:
-    """Whether a tool's argument names a .hloom file, by its name or its first bytes."""
+    """Whether a tool's argument names a .hloom file, by its name or its first bytes. `-` is stdin, whatever files there are."""
+    if path == "-":
+        return False
     if path.endswith(".hloom"):
         return True
     try:

@@ -63,7 +63,11 @@ def _compile(argv: list[str]) -> int:
         return 0
     parts = {entry: _artifact(argparse.Namespace(**{**vars(options), "function": entry})) for entry in entries}
     whole = packed_entries(parts, name_of(options.program)) if len(entries) > 1 else parts[entries[0]]
-    whole.save(options.output)
+    if options.output == "-":
+        whole.write(sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+    else:
+        whole.save(options.output)
     return 0
 
 
@@ -157,7 +161,7 @@ def _parser() -> ToolParser:
     parser = ToolParser("hloom-compile", description=__doc__)
     bind = "inputs (by index) that are bound once instead of given at each call"
     parser.add_program("MLIR text, bytecode or a VHLO artifact; - for stdin", bind, optional=True)
-    parser.add_argument("-o", dest="output", metavar="FILE", help="the .hloom file, or where the text of --to goes")
+    parser.add_argument("-o", dest="output", metavar="FILE", help="the .hloom file, or where the text of --to goes; - is stdout")
     verify = "run the program on random inputs beside the reference interpreter; if they differ, name the first op, write nothing"
     parser.add_argument("--verify", action="store_true", help=verify)
     tune = "measure for so many seconds (60) what else could be decided; the outcome is the file of --policy, else one beside -o"

@@ -274,12 +274,7 @@ class _SmallLiterals(FxImporterHooks):
     pipelines leave are StableHLO's, complex ones two."""
 
     def resolve_literal(self, gni: Any, literal: Any, info: Any) -> ir.Value | None:
-        if (
-            not isinstance(literal, torch.Tensor)
-            or literal.numel() > SMALL
-            or literal.dtype.itemsize == 1
-            and literal.dtype.is_floating_point
-        ):
+        if not isinstance(literal, torch.Tensor) or literal.numel() > SMALL or literal.dtype in FLOATS_OF_8_BITS:
             return None
         kind = gni._cc.tensor_to_vtensor_type(literal)
         if literal.dtype not in _DENSE:

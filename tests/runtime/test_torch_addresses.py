@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hloom.runtime import tensors
+from hloom.runtime.errors import InputError
 from hloom.runtime.tensors import TensorSpec, TorchAddresses
 
 torch = pytest.importorskip("torch")
@@ -73,3 +74,13 @@ def test_a_torch_without_guards(looked_at, monkeypatch):
     monkeypatch.setattr(tensors, "_tensor_guards", lambda torch: None)
     addresses, x = TorchAddresses(specs("f32")), torch.ones(4, 3)
     assert [addresses.of([x]), addresses.of([x])] == [[x.data_ptr()]] * 2 and len(looked_at) == 2
+
+
+def test_nested_and_fake_tensors_are_refused():
+    """torch's comparison ends the process over a nested tensor's strides; a fake one's memory is at 0."""
+    addresses, nested = TorchAddresses(specs("f32")), torch.nested.nested_tensor([torch.ones(4, 3)])
+    assert addresses.of([torch.ones(4, 3)]) != [None] and addresses.of([nested]) == [None]
+    fake = torch._subclasses.FakeTensorMode().from_tensor(torch.ones(4, 3))
+    for value, why in ((nested, "nested"), (fake, "a FakeTensor has no memory")):
+        with pytest.raises(InputError, match=why):
+            tensors.view(specs("f32")[0], value)
