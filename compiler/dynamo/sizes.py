@@ -2,6 +2,9 @@
 
 Dynamo makes sizes that changed symbols (SymInt): operands of the graph, and in the shapes of others. At a call they are known. The graph is
 traced again with them, and is then one of known shapes.
+
+A nested tensor (`torch.jagged`) is its values, its offsets and a SymInt that stands for the lengths of its rows, of no value even at a call. Such
+a one is traced as some number, and given back where the graph gives it back.
 """
 
 from __future__ import annotations
@@ -27,6 +30,10 @@ def has_open_sizes(module: GraphModule) -> bool:
     return any(node.op == "placeholder" and is_open(node) for node in module.graph.nodes)
 
 
+_SOME_LENGTH = 2
+"""In the stead of a nested tensor's lengths. 0 and 1 are what torch decides by."""
+
+
 class BySizes(Code):
     """What AOTAutograd calls: the program for the operands' sizes, made by `compiled` where there is none yet."""
 
@@ -35,9 +42,19 @@ class BySizes(Code):
         self.module = module
         self.compiled = compiled
         self.made: OrderedDict[Any, Callable[..., Any]] = OrderedDict()
+        self.passed = _passed(module)
 
     def __call__(self, *operands: Any) -> Any:
         given = unboxed(operands)
+        lengths = {number: each for number, each in enumerate(given) if isinstance(each, torch.SymInt)}
+        if not lengths:
+            return self._of_numbers(given)
+        made = list(self._of_numbers([_SOME_LENGTH if number in lengths else each for number, each in enumerate(given)]))
+        for place, number in self.passed.items():
+            made[place] = lengths.get(number, made[place])
+        return made
+
+    def _of_numbers(self, given: list[Any]) -> Any:
         key = tuple((tuple(each.shape), each.stride()) if isinstance(each, torch.Tensor) else each for each in given)
         if key not in self.made:
             self.made[key] = self._specialised(given)
@@ -56,3 +73,11 @@ class BySizes(Code):
             ]
             module = make_fx(torch.fx.Interpreter(self.module).run)(*empty)
         return self.compiled(module)
+
+
+def _passed(module: GraphModule) -> dict[int, int]:
+    """The graph's results that are operands as they are: which operand, by the result's number."""
+    numbers = {node: number for number, node in enumerate(module.graph.find_nodes(op="placeholder"))}
+    (output,) = module.graph.find_nodes(op="output")
+    results = output.args[0] if isinstance(output.args[0], (list, tuple)) else ()
+    return {place: numbers[node] for place, node in enumerate(results) if isinstance(node, torch.fx.Node) and node in numbers}

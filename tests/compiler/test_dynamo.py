@@ -390,6 +390,22 @@ def test_functional_transforms():
     same(compiled(function)(x), function(x))
 
 
+def test_nested_tensors_of_rows_of_unlike_lengths():
+    linear, norm = nn.Linear(4, 4), nn.LayerNorm(4)
+
+    def function(rows):
+        heads = linear(rows).unflatten(-1, (2, 2)).transpose(1, 2)
+        return norm(rows) + F.scaled_dot_product_attention(heads, heads, heads).transpose(1, 2).flatten(-2)
+
+    step = compiled(function, fullgraph=True)
+    for lengths in ((3, 5), (2, 6, 1)):
+        given = torch.nested.nested_tensor([torch.randn(n, 4) for n in lengths], layout=torch.jagged)
+        ours, eager = (torch.nested.nested_tensor_from_jagged(given.values().clone().requires_grad_(), given.offsets()) for _ in "ab")
+        same(step(ours).values(), function(eager).values())
+        parameters = [*linear.parameters(), *norm.parameters()]
+        same(*(torch.autograd.grad(each.values().square().sum(), parameters) for each in (step(ours), function(eager))))
+
+
 def test_heads_that_share_keys_and_values():
     def function(q, k, v, mask):
         shared = F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
