@@ -1,7 +1,7 @@
 """Which groups may stand beside one another: those that read the same value and iterate over the same extents, by topological order.
 
 Each list is sorted, so that a group finds its neighbours without looking at all others: a step size that thousands of updates read would
-else be looked through for each of them.
+else be looked through for each of them. A value of which all points read the same element brings no groups together.
 """
 
 from __future__ import annotations
@@ -9,6 +9,8 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
+from ...common.index_expression import dims_of
+from .axes import Signature
 from .graph import Dag
 from .group import Group
 
@@ -67,4 +69,13 @@ def _nearest(entries: list[tuple[int, int]], entry: tuple[int, int], seen: Colle
 
 def _keys(group: Group) -> list[Key]:
     extents = tuple(group.extents((*group.parallel, *group.reduced)))
-    return [(value, extents) for value in sorted(group.reads)] if extents else [(None, ())]
+    return [(value, extents) for value in sorted(group.reads) if _is_worth(group, value)] if extents else [(None, ())]
+
+
+def _is_worth(group: Group, value: int) -> bool:
+    return any(saves(signature, group) for signature in group.reads[value])
+
+
+def saves(signature: Signature, group: Group) -> bool:
+    """Whether who reads a value there beside `group`, which does too, reads less: a number that all points read is read once a kernel."""
+    return bool(dims_of(signature)) or all(axis.extent == 1 for axis in group.axes.values())

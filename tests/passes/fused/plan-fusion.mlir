@@ -52,6 +52,24 @@ func.func @main(%x: tensor<512x512xf32>) -> (tensor<512x512xf32>, tensor<512xf32
 
 // -----
 
+// Unchanged: readers of one number alone, as an optimiser's updates are of its step size, are kernels of their own. Numbers that read it join.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: call @fusion_0(%arg0, %arg2)
+// CHECK-NEXT: call @fusion_0(%arg1, %arg2)
+// CHECK-NEXT: call @fusion_1(%arg2) : (tensor<f32>) -> (tensor<f32>, tensor<f32>)
+// CHECK-NEXT: return
+func.func @main(%x: tensor<512x512xf32>, %y: tensor<512x512xf32>, %s: tensor<f32>)
+    -> (tensor<512x512xf32>, tensor<512x512xf32>, tensor<f32>, tensor<f32>) {
+  %0 = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<512x512xf32>
+  %1 = stablehlo.multiply %x, %0 : tensor<512x512xf32>
+  %2 = stablehlo.multiply %y, %0 : tensor<512x512xf32>
+  %3 = stablehlo.negate %s : tensor<f32>
+  %4 = stablehlo.abs %s : tensor<f32>
+  return %1, %2, %3, %4 : tensor<512x512xf32>, tensor<512x512xf32>, tensor<f32>, tensor<f32>
+}
+
+// -----
+
 // A cheap producer of consumers that cannot be one kernel is evaluated in each of them.
 // CHECK: code = "FUSED_DUPLICATED"
 // CHECK-LABEL: func.func @main

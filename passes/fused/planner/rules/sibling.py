@@ -2,9 +2,11 @@
 
     m = max(x, rows);  n = sum(x, rows)        becomes        m, n = one pass over x
 
-Declines: windows and contractions, other extents, and groups without a common read. Scalar groups need none up to so much arithmetic: what
-hundreds of them would be in one kernel is code that nothing else shares, where kernels that are equal are compiled once. Told of these: one
-value that is reduced along different axes, which is read once for each.
+Declines: windows and contractions, other extents, and groups without a common read. One number that all points read, as the step size of
+an optimiser's updates, is none: it is read once a kernel, and a kernel of hundreds of updates would go through as many arrays at once, more
+than a processor follows. Scalar groups need no common read up to so much arithmetic: what hundreds of them would be in one kernel is code
+that nothing else shares, where kernels that are equal are compiled once. Told of these: one value that is reduced along different axes,
+which is read once for each.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ....common.index_expression import substitute
-from ..axes import Axis, Signature, var
+from ..alike import saves
+from ..axes import Axis, var
 from ..codes import Code, DecisionCode
 from ..group import Group, Image, Union
 from ..grouping import Grouping
@@ -79,7 +82,7 @@ def sibling(a: Group, b: Group, values: Sequence[Value], limits: Limits) -> Unio
         return Refusal(Code.AXIS_CONFLICT, "the groups iterate over different extents")
     image = {axis: var(to, a.axes[to].extent) for axis, to in zip(theirs, mine, strict=True)}
     small, large = sorted((b.reads, a.reads), key=len)
-    common = tuple(v for v in small if v in large and _same_read(a.reads[v], b.reads[v], image))
+    common = tuple(v for v in small if v in large and _same_read(a, b, v, image))
     if not common and (mine or a.work() + b.work() > SCALAR_WORK):
         return Refusal(Code.AXIS_CONFLICT, "no value is read at the same index")
     reduced = {to for axis, to in zip(theirs, mine, strict=True) if b.axes[axis].reduced or a.axes[to].reduced}
@@ -89,5 +92,6 @@ def sibling(a: Group, b: Group, values: Sequence[Value], limits: Limits) -> Unio
     return checked(union, b, a, values, limits)
 
 
-def _same_read(mine: tuple[Signature, ...], theirs: tuple[Signature, ...], image: Image) -> bool:
-    return any(substitute(signature, image) in mine for signature in theirs)
+def _same_read(a: Group, b: Group, value: int, image: Image) -> bool:
+    mine = [signature for signature in a.reads[value] if saves(signature, a)]
+    return any(substitute(signature, image) in mine for signature in b.reads[value])
