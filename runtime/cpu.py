@@ -74,6 +74,8 @@ class CpuDevice:
         self._main: _Entry | None = None
         self._slots: list[int] = []
         """Where the inputs' pointers go."""
+        self._run: slice | None = None
+        """The same where one follows the other."""
         self._own_kind = program.kind if program.kind in sys.modules else "numpy"
         self._fast = [(spec.numpy_dtype, spec.shape, spec) for spec in program.signature.inputs]
         places = {position: number for number, position in enumerate(program.positions)}
@@ -183,6 +185,9 @@ class CpuDevice:
                 owners[number] = found.owner
                 if kind == "numpy":
                     kind = found.kind
+        if self._run is not None:
+            pointers[self._run] = places
+            return owners, kind
         for slot, address in zip(self._slots, places):
             pointers[slot] = address
         return owners, kind
@@ -233,6 +238,7 @@ class CpuDevice:
         self._kept, self._main = dict(kept), self._entry("main", fixed, arrays)
         unread = len(self._main.fixed)
         self._slots = [self._main.arguments.get(position, unread) for position in self.program.positions]
+        self._run = _run(self._slots)
 
     def kept(self) -> Mapping[str, Buffer]:
         return self._kept
@@ -244,6 +250,11 @@ class CpuDevice:
 
     def measurements(self) -> list[tuple[int, int, int]]:
         return profile_events()
+
+
+def _run(slots: list[int]) -> slice | None:
+    """Slots as a slice, if they are one."""
+    return slice(slots[0], slots[-1] + 1) if slots and slots == list(range(slots[0], slots[0] + len(slots))) else None
 
 
 def _array(data: Buffer) -> np.ndarray:

@@ -8,6 +8,8 @@ state then stays on the GPU.
 
 from __future__ import annotations
 
+import itertools
+import operator
 import sys
 import threading
 from collections.abc import Mapping, Sequence
@@ -98,22 +100,40 @@ class State:
         """A call of the device with the state among its inputs; gives back what the caller wants to see."""
         program = self._program
         specs = program.signature.outputs
-        _refuse_unwritable(program, [(index, inputs[number]) for number, index, _ in self._changed])
+        old = [inputs[number] for number, _, _ in self._changed]
+        self._refuse_unwritable(old)
         with self._lock:
             every = self._with_state(inputs) if self._specs else inputs
             if outputs is None and program.in_place:
                 results = device.call(every, in_place=True)
             else:
                 results = device.call(every, None if outputs is None else [*outputs, *self._places()])
-            apart = [(number, result) for number, _, result in self._changed if results[result] is not inputs[number]]
-            there = {number for number, _ in apart}
-            _tell_torch([inputs[number] for number, _, _ in self._changed if number not in there])
-            for number, result in apart:
-                _updated(specs[result], inputs[number], results[result])
+            new = [results[result] for _, _, result in self._changed]
+            _tell_torch(list(itertools.compress(old, map(operator.is_, old, new))))
+            for (_, _, result), was, now in itertools.compress(zip(self._changed, old, new), map(operator.is_not, old, new)):
+                _updated(specs[result], was, now)
             for index, spec in self._specs.items():
                 result = program.updates[index]
                 self._values[spec.name] = _updated(specs[result], self._values[spec.name], results[result])
         return results[: len(results) - len(program.updates)]
+
+    def _refuse_unwritable(self, values: Sequence[Any]) -> None:
+        """Raises InputError where one of the caller's arrays that a call changes cannot be written to."""
+        torch = sys.modules.get("torch")
+        if torch is not None and {torch.Tensor, torch.nn.Parameter}.issuperset(map(type, values)):
+            if all(map(torch.Tensor.is_contiguous, values)):  # a thousand of them are asked in the time that 300 below take
+                return
+        for (_, index, _), value in zip(self._changed, values):
+            if torch is not None and isinstance(value, torch.Tensor):
+                if value.is_contiguous() or not any(size > 1 and stride == 0 for size, stride in zip(value.shape, value.stride())):
+                    continue
+                why, remedy = "whose elements share memory", "give a clone of it"
+            elif isinstance(value, np.ndarray) and value.flags.writeable:
+                continue
+            else:
+                why, remedy = f"as a {type(value).__name__} cannot be", "give a torch tensor or a NumPy array"
+            name = self._program.manifest["arguments"][index]["name"]
+            raise InputError(f"the program changes {name} in place, {why}", remedy=remedy)
 
     def _with_state(self, inputs: Sequence[Any]) -> list[Any]:
         given = dict(zip(self._caller_gives, inputs))
@@ -139,27 +159,12 @@ def _writable(spec: Any, value: Any) -> Any:
     return found if found.flags.writeable and found.flags.c_contiguous else found.copy()
 
 
-def _refuse_unwritable(program: LoadedProgram, changed: Sequence[tuple[int, Any]]) -> None:
-    """Raises InputError where an array that a call changes cannot be written to."""
-    torch = sys.modules.get("torch")
-    for index, value in changed:
-        if torch is not None and isinstance(value, torch.Tensor):
-            if value.is_contiguous() or not any(size > 1 and stride == 0 for size, stride in zip(value.shape, value.stride())):
-                continue
-            why, remedy = "whose elements share memory", "give a clone of it"
-        elif isinstance(value, np.ndarray) and value.flags.writeable:
-            continue
-        else:
-            why, remedy = f"as a {type(value).__name__} cannot be", "give a torch tensor or a NumPy array"
-        raise InputError(f"the program changes {program.manifest['arguments'][index]['name']} in place, {why}", remedy=remedy)
-
-
 def _tell_torch(written: Sequence[Any]) -> None:
-    """Torch counts what it writes to a tensor, by which autograd knows that a value that it kept is another now. So does this."""
+    """Torch counts what it writes to a tensor, by which autograd knows that a value that it kept is another now. So does this; tensors of
+    inference have no count, and get none."""
     torch = sys.modules.get("torch")
     if torch is not None and written:
-        counted = [value for value in written if isinstance(value, torch.Tensor) and not value.is_inference()]
-        torch.autograd.graph.increment_version(counted)
+        torch.autograd.graph.increment_version([value for value in written if isinstance(value, torch.Tensor)])
 
 
 def _updated(spec: Any, old: Any, new: Any) -> Any:
