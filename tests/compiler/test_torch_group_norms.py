@@ -12,6 +12,7 @@ import hloom
 
 IMAGES = [((2, 24, 7, 9), 4), ((1, 32, 8, 8), 4)]
 CASES = [(*each, last) for each in IMAGES for last in (False, True)]
+CASES += [(*each, True) for each in (((2, 20, 3, 40), 2), ((1, 6, 1, 67), 3))]
 CASES += [(*each, False) for each in (((3, 16, 33), 16), ((2, 6, 5), 1), ((2, 8, 3, 4, 5), 2))]
 
 
@@ -43,6 +44,25 @@ def test_like_torch(shape, groups, channels_last, dtype, tolerance):
         found = hloom.compile(module, x, residual)(x, residual)
     torch.testing.assert_close(found.double(), expected, rtol=tolerance, atol=tolerance)
     assert found.stride() == residual.stride()
+
+
+@pytest.mark.parametrize("channels_last", [False, True])
+def test_means_far_from_zero(channels_last):
+    """No moment is the difference of two large sums."""
+    torch.manual_seed(0)
+    x = 3000 + torch.randn(2, 12, 24, 24)
+    x = x.contiguous(memory_format=torch.channels_last) if channels_last else x
+    expected = nn.functional.group_norm(x.double(), 4)
+    found = hloom.compile(lambda x: nn.functional.group_norm(x, 4), x)(x)
+    torch.testing.assert_close(found.double(), expected, rtol=1e-3, atol=1e-3)  # rounding the mean alone makes 2e-4
+
+
+def test_channels_last_are_not_moved():
+    module, x, residual = block((2, 30, 16, 16), 3)
+    x, residual = (each.contiguous(memory_format=torch.channels_last) for each in (x, residual))
+    with torch.no_grad():
+        exe = hloom.compile(module, x, residual, target="cpu-avx512")
+    assert "transpose" not in [group["kind"] for group in exe.report.data["groups"]]
 
 
 @pytest.mark.parametrize(("shape", "groups"), IMAGES)
