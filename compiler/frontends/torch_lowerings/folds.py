@@ -1,4 +1,5 @@
-"""Moves between channels and space. Fold is a sum of overlapping blocks: a shifted and spread array for each place in a block."""
+"""Moves between channels and space. Fold is a sum of overlapping blocks: a shifted array for each place in a block, or in a stride
+of it for all blocks' places of a phase."""
 
 from __future__ import annotations
 
@@ -24,7 +25,6 @@ def col2im(
     stride: Sequence[int],
 ) -> ir.Value:
     """From [batch, channels · kernel, blocks] to [batch, channels, height, width]; the batch may be missing."""
-    height, width = output_size
     counts = [
         (size + 2 * pad - step * (extent - 1) - 1) // jump + 1
         for size, pad, step, extent, jump in zip(output_size, padding, dilation, kernel, stride)
@@ -32,16 +32,58 @@ def col2im(
     channels = list(op.result.shape)[-3]
     batch = next(iter(op.result.shape)) if len(op.result.shape) == 4 else 1
     blocks = build.reshape(columns, [batch, channels, *kernel, *counts])
-    zero = build.zero([], op.element)
+    if all(step == 1 for step in dilation):
+        folded = _by_phases(blocks, output_size, padding, stride)
+    else:
+        folded = _place_by_place(blocks, output_size, dilation, padding, stride)
+    return build.reshape(folded, list(op.result.shape))
+
+
+def _by_phases(blocks: ir.Value, output_size: Sequence[int], padding: Sequence[int], stride: Sequence[int]) -> ir.Value:
+    """Places that are a stride apart in a block fall on each other's results: one sum for each place of the first stride, whose results lie
+    side by side. So a sum has no zeros between, and blocks that do not overlap are moved alone."""
+    batch, channels, *kernel, rows, columns = build.shape_of(blocks)
+    turns = [-(-extent // jump) for extent, jump in zip(kernel, stride)]
+    zero = build.zero([], ir.RankedTensorType(blocks.type).element_type)
+    whole = [turn * jump - extent for turn, jump, extent in zip(turns, stride, kernel)]
+    blocks = build.pad(blocks, zero, [0] * 6, [0, 0, *whole, 0, 0]) if any(whole) else blocks
+    blocks = build.reshape(blocks, [batch, channels, turns[0], stride[0], turns[1], stride[1], rows, columns])
+    blocks = build.transpose(blocks, [0, 1, 2, 4, 6, 3, 7, 5])  # the phases of a line and of a column beside these
+    placed = []
+    for turn in itertools.product(*map(range, turns)):
+        block = build.slice_dim(build.slice_dim(blocks, 2, turn[0], turn[0] + 1), 3, turn[1], turn[1] + 1)
+        block = build.reshape(block, [batch, channels, rows, stride[0], columns, stride[1]])
+        after = [count - 1 - at for count, at in zip(turns, turn)]
+        placed.append(
+            build.pad(block, zero, [0, 0, turn[0], 0, turn[1], 0], [0, 0, after[0], 0, after[1], 0]) if turns != [1, 1] else block
+        )
+    made = [(count + turn - 1) * jump for count, turn, jump in zip((rows, columns), turns, stride)]
+    folded = build.reshape(_sum(placed), [batch, channels, *made])
+    spare = [size + pad - extent for size, pad, extent in zip(output_size, padding, made)]
+    if not any(padding) and not any(spare):
+        return folded
+    return build.pad(folded, zero, [0, 0, *(-pad for pad in padding)], [0, 0, *spare])
+
+
+def _place_by_place(
+    blocks: ir.Value, output_size: Sequence[int], dilation: Sequence[int], padding: Sequence[int], stride: Sequence[int]
+) -> ir.Value:
+    batch, channels, *kernel = build.shape_of(blocks)[:4]
+    counts = build.shape_of(blocks)[4:]
+    zero = build.zero([], ir.RankedTensorType(blocks.type).element_type)
     placed = []
     for place in itertools.product(*map(range, kernel)):
         block = build.slice_(blocks, [0, 0, *place, 0, 0], [batch, channels, place[0] + 1, place[1] + 1, *counts])
         block = build.reshape(block, [batch, channels, *counts])
         low = [at * step - pad for at, step, pad in zip(place, dilation, padding)]
         spans = [(count - 1) * jump + 1 for count, jump in zip(counts, stride)]
-        high = [size - span - start for size, span, start in zip((height, width), spans, low)]
+        high = [size - span - start for size, span, start in zip(output_size, spans, low)]
         placed.append(build.pad(block, zero, [0, 0, *low], [0, 0, *high], [0, 0, *(jump - 1 for jump in stride)]))
-    return build.reshape(reduce(lambda a, b: build.elementwise("add", a, b), placed), list(op.result.shape))
+    return _sum(placed)
+
+
+def _sum(values: Sequence[ir.Value]) -> ir.Value:
+    return reduce(lambda a, b: build.elementwise("add", a, b), values)
 
 
 @torch_lowering("aten.native_channel_shuffle")
