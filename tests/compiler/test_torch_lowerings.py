@@ -229,12 +229,23 @@ def test_windows_of_tensors() -> None:
     )  # fmt: skip
 
 
-def test_folds() -> None:
+def test_folds_and_what_they_fold() -> None:
     """Blocks side by side, overlapping by less and more than a stride, with places between them, padded and cut, spread, of one element."""
-    sizes = [((8, 6), 2, 1, 0, 2), ((13, 17), (3, 2), 1, (1, 0), (2, 3)), ((12, 10), (5, 4), 1, (2, 1), (2, 2)), ((7, 8), (4, 3), 1, (3, 1), (3, 2)),
-             ((10, 11), (2, 3), 1, 0, (3, 4)), ((9, 9), 3, 2, 1, 2), ((9, 7), 3, 1, 1, 1), ((6, 6), 1, 1, 0, 2)]  # fmt: skip
-    columns = [torch.nn.functional.unfold(torch.arange(2.0 * 3 * h * w).reshape(2, 3, h, w), *rest) for (h, w), *rest in sizes]
+    sizes = [
+        ((8, 6), 2, 1, 0, 2),
+        ((13, 17), (3, 2), 1, (1, 0), (2, 3)),
+        ((12, 10), (5, 4), 1, (2, 1), (2, 2)),
+        ((7, 8), (4, 3), 1, (3, 1), (3, 2)),
+        ((10, 11), (2, 3), 1, 0, (3, 4)),
+        ((9, 9), 3, 2, 1, 2),
+        ((9, 7), 3, 1, 1, 1),
+        ((6, 6), 1, 1, 0, 2),
+    ]
+    images = [torch.arange(2.0 * 3 * h * w).reshape(2, 3, h, w) for (h, w), *_ in sizes]
+    check(lambda *images: tuple(torch.nn.functional.unfold(x, *rest) for x, (_, *rest) in zip(images, sizes)), *images)
+    columns = [torch.nn.functional.unfold(x, *rest) for x, (_, *rest) in zip(images, sizes)]
     check(lambda *columns: tuple(torch.nn.functional.fold(x, *size) for x, size in zip(columns, sizes)), *columns)
+    check(lambda x: torch.nn.functional.unfold(x[0], 3, 1, 1) + 1, images[1])
 
 
 def test_distances_of_pairs_and_powers_of_two() -> None:

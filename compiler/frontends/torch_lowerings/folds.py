@@ -7,9 +7,10 @@ import itertools
 from collections.abc import Sequence
 from functools import reduce
 
+import numpy as np
 from torch_mlir import ir
 
-from hloom.passes.stablehlo.support import build
+from hloom.passes.stablehlo.support import build, constants
 
 from ..torch_registry import TorchOp, torch_lowering
 
@@ -44,7 +45,7 @@ def _by_phases(blocks: ir.Value, output_size: Sequence[int], padding: Sequence[i
     side by side. So a sum has no zeros between, and blocks that do not overlap are moved alone."""
     batch, channels, *kernel, rows, columns = build.shape_of(blocks)
     turns = [-(-extent // jump) for extent, jump in zip(kernel, stride)]
-    zero = build.zero([], ir.RankedTensorType(blocks.type).element_type)
+    zero = build.zero([], build.element_of(blocks))
     whole = [turn * jump - extent for turn, jump, extent in zip(turns, stride, kernel)]
     blocks = build.pad(blocks, zero, [0] * 6, [0, 0, *whole, 0, 0]) if any(whole) else blocks
     blocks = build.reshape(blocks, [batch, channels, turns[0], stride[0], turns[1], stride[1], rows, columns])
@@ -54,9 +55,9 @@ def _by_phases(blocks: ir.Value, output_size: Sequence[int], padding: Sequence[i
         block = build.slice_dim(build.slice_dim(blocks, 2, turn[0], turn[0] + 1), 3, turn[1], turn[1] + 1)
         block = build.reshape(block, [batch, channels, rows, stride[0], columns, stride[1]])
         after = [count - 1 - at for count, at in zip(turns, turn)]
-        placed.append(
-            build.pad(block, zero, [0, 0, turn[0], 0, turn[1], 0], [0, 0, after[0], 0, after[1], 0]) if turns != [1, 1] else block
-        )
+        if turns != [1, 1]:
+            block = build.pad(block, zero, [0, 0, turn[0], 0, turn[1], 0], [0, 0, after[0], 0, after[1], 0])
+        placed.append(block)
     made = [(count + turn - 1) * jump for count, turn, jump in zip((rows, columns), turns, stride)]
     folded = build.reshape(_sum(placed), [batch, channels, *made])
     spare = [size + pad - extent for size, pad, extent in zip(output_size, padding, made)]
@@ -70,7 +71,7 @@ def _place_by_place(
 ) -> ir.Value:
     batch, channels, *kernel = build.shape_of(blocks)[:4]
     counts = build.shape_of(blocks)[4:]
-    zero = build.zero([], ir.RankedTensorType(blocks.type).element_type)
+    zero = build.zero([], build.element_of(blocks))
     placed = []
     for place in itertools.product(*map(range, kernel)):
         block = build.slice_(blocks, [0, 0, *place, 0, 0], [batch, channels, place[0] + 1, place[1] + 1, *counts])
@@ -84,6 +85,41 @@ def _place_by_place(
 
 def _sum(values: Sequence[ir.Value]) -> ir.Value:
     return reduce(lambda a, b: build.elementwise("add", a, b), values)
+
+
+@torch_lowering("aten.im2col")
+def im2col(
+    op: TorchOp, x: ir.Value, kernel: Sequence[int], dilation: Sequence[int], padding: Sequence[int], stride: Sequence[int]
+) -> ir.Value:
+    """From [batch, channels, height, width] to [batch, channels · kernel, blocks]; the batch may be missing.
+
+    A place of the blocks is a piece of the image, whose lines and columns stay side by side, so that what begins it is looked up once;
+    blocks that tile the image are moved alone.
+    """
+    for dimension, of in zip((-2, -1), zip(kernel, dilation, padding, stride)):
+        x = _places(x, dimension, *of)
+    rank = len(build.shape_of(x))
+    return build.reshape(build.transpose(x, [*range(rank - 3), rank - 2, rank - 3, rank - 1]), list(op.result.shape))
+
+
+def _places(x: ir.Value, dimension: int, extent: int, step: int, pad: int, jump: int) -> ir.Value:
+    """Blocks along a dimension: in its place are the places in a block, and the blocks."""
+    shape = build.shape_of(x)
+    dimension %= len(shape)
+    count = (shape[dimension] + 2 * pad - step * (extent - 1) - 1) // jump + 1
+    tiled = step == 1 and extent == jump
+    span = (count - 1) * jump + 1
+    wanted = count * jump if tiled else span + step * (extent - 1)
+    low, high = ([size if d == dimension else 0 for d in range(len(shape))] for size in (pad, wanted - pad - shape[dimension]))
+    if any(low) or any(high):
+        x = build.pad(x, build.zero([], build.element_of(x)), low, high)
+    if tiled:
+        x = build.reshape(x, [*shape[:dimension], count, extent, *shape[dimension + 1 :]])
+        return build.transpose(x, [*range(dimension), dimension + 1, dimension, *range(dimension + 2, len(shape) + 1)])
+    starts = constants.write(np.arange(extent, dtype=np.int32) * step, build.tensor([extent], ir.IntegerType.get_signless(32)))
+    x = build.windows(x, dimension, starts, span)
+    shape = build.shape_of(x)
+    return build.slice_(x, [0] * len(shape), shape, [jump if d == dimension + 1 else 1 for d in range(len(shape))])
 
 
 @torch_lowering("aten.native_channel_shuffle")
