@@ -106,7 +106,24 @@ def test_bags_of_embeddings(mode: str) -> None:
     check(function, table, at, offsets, torch.tensor([0, 4, 4, 9]), rtol=2e-2 if mode == "mean" else 1e-3, atol=1e-3)
 
 
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+def test_bags_of_rows(mode: str) -> None:
+    """With padding, a bag of nothing else, and in halves: all are as long, so nothing is scattered."""
+    table, at = real(11, 5), torch.cat([places(11, 3, 7), torch.full((1, 7), 3)])
+
+    def function(table, at):
+        return (
+            F.embedding_bag(at, table, mode=mode), F.embedding_bag(at, table, mode=mode, padding_idx=3),
+            F.embedding_bag(at, table.bfloat16(), mode=mode), F.embedding_bag(at[:, :1], table, mode=mode),
+        )  # fmt: skip
+
+    check(function, table, at, rtol=2e-2, atol=1e-3)
+    exe = hloom.compile(function, table, at)
+    assert "scatter" not in {group["kind"] for group in exe.report.data["groups"]}
+
+
 def test_weights_of_what_a_bag_has() -> None:
+    check(lambda table, at, w: (F.embedding_bag(at, table, mode="sum", per_sample_weights=w),), real(11, 5), places(11, 3, 7), real(3, 7))
     check(
         lambda table, at, offsets, w: (F.embedding_bag(at, table, offsets, mode="sum", per_sample_weights=w),),
         real(11, 5), places(11, 9), torch.tensor([0, 2, 2, 7]), real(9),

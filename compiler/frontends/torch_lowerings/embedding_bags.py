@@ -1,4 +1,5 @@
-"""Bags of embeddings: each row is added to its bag, whose number is a cumulative sum of where bags begin."""
+"""Bags of embeddings: bags that are known to be all as long are reduced as they lie; else each row is added to its bag, whose number is a
+cumulative sum of where bags begin."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ import torch
 from torch import Tensor
 from torch_mlir import ir
 
+from hloom.passes.common.rewriting import defining_op, integer
 from hloom.passes.stablehlo.support import build
 
 from ..torch_registry import TorchOp, torch_differentiated, torch_lowering
@@ -35,17 +37,16 @@ def embedding_bag(
     (count,) = build.shape_of(indices)
     if not count:
         return [build.zero([bags, width], op.results[0].element_type), None, None, None]
-    bag = _bags(indices, offsets, bags, padding_index)
     half = op.results[0].element_type.width < 32
     element = ir.F32Type.get() if half else op.results[0].element_type
     rows = build.convert(build.take(table, 0, indices), element)
     if weights is not None:
         rows = build.elementwise("multiply", rows, build.broadcast(build.convert(weights, element), [count, width], [0]))
-    start = build.full(build.tensor([bags, width], element), build.extreme(element, -1) if mode == _MAX else 0)
-    made = build.scatter(start, 0, bag, rows, "maximum" if mode == _MAX else "add")
-    if mode != _SUM:
-        ones = build.full(build.tensor([count], element), 1)
-        held = build.scatter(build.zero([bags], element), 0, bag, ones, "add")
+    if build.shape_of(offsets) == [bags] and _step(offsets) == count // bags and count % bags == 0:
+        made, held = _alike(rows, indices, bags, mode, padding_index)
+    else:
+        made, held = _scattered(rows, indices, offsets, bags, mode, padding_index)
+    if held is not None:
         held = build.broadcast(held, [bags, width], [0])
         if mode == _MEAN:
             made = build.divide(made, build.elementwise("maximum", held, build.full_like(held, 1)))
@@ -53,6 +54,36 @@ def embedding_bag(
             zero = build.full_like(made, 0)
             made = build.select(build.compare("EQ", held, zero), zero, made)
     return [build.convert(made, op.results[0].element_type), None, None, None]
+
+
+def _scattered(
+    rows: ir.Value, indices: ir.Value, offsets: ir.Value, bags: int, mode: int, padding_index: int
+) -> tuple[ir.Value, ir.Value | None]:
+    """The sums, or the largest elements, of bags that begin anywhere, and how many rows each holds, if that matters."""
+    (count, width), element = build.shape_of(rows), build.element_of(rows)
+    bag = _bags(indices, offsets, bags, padding_index)
+    start = build.full(build.tensor([bags, width], element), build.extreme(element, -1) if mode == _MAX else 0)
+    made = build.scatter(start, 0, bag, rows, "maximum" if mode == _MAX else "add")
+    if mode == _SUM:
+        return made, None
+    ones = build.full(build.tensor([count], element), 1)
+    return made, build.scatter(build.zero([bags], element), 0, bag, ones, "add")
+
+
+def _alike(rows: ir.Value, indices: ir.Value, bags: int, mode: int, padding_index: int) -> tuple[ir.Value, ir.Value | None]:
+    """The same of bags of as many rows each, which are reduced as they are."""
+    (count, width), element = build.shape_of(rows), build.element_of(rows)
+    each = count // bags
+    start = build.extreme(element, -1) if mode == _MAX else 0
+    held = build.full(build.tensor([bags], element), each) if mode == _MEAN else None
+    if padding_index >= 0:
+        counts = build.compare("NE", indices, build.full(indices.type, padding_index))
+        rows = build.select(build.broadcast(counts, [count, width], [0]), rows, build.full_like(rows, start))
+        held = build.sum_along(build.reshape(build.convert(counts, element), [bags, each]), [1]) if mode != _SUM else None
+    combine = "maximum" if mode == _MAX else "add"
+    first = build.full(build.tensor([], element), start)
+    rows = build.reshape(rows, [bags, each, width])
+    return build.reduce([rows], [first], [1], lambda x, y: [build.elementwise(combine, x, y)])[0], held
 
 
 @torch_differentiated("aten._embedding_bag")
@@ -109,6 +140,17 @@ class _Bags(torch.autograd.Function):
             return start.index_add(0, indices, told), *[None] * 6
         of_weights = (told * table.index_select(0, indices)).sum(1)
         return start.index_add(0, indices, told * weights.unsqueeze(1)), of_weights, *[None] * 5
+
+
+def _step(offsets: ir.Value) -> int | None:
+    """How far bags are apart, where the first begins at the first index and all are as long: as torch makes them of rows of indices."""
+    cast = defining_op(offsets)
+    made = defining_op(cast.operands[0]) if cast is not None and cast.name == "torch_c.to_builtin_tensor" else None
+    if made is None or made.name != "torch.aten.arange.start_step":
+        return None
+    known = [defining_op(value) for value in list(made.operands)[:3]]
+    start, _, step = [integer(op, "value") if op is not None and op.name == "torch.constant.int" else None for op in known]
+    return step if start == 0 else None
 
 
 def _bags(indices: ir.Value, offsets: ir.Value, bags: int, padding_index: int) -> ir.Value:
