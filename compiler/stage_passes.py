@@ -101,6 +101,7 @@ LOWER_KERNELS = [
     "builtin.module(convert-vector-to-llvm{enable-x86=true reassociate-fp-reductions=true},convert-math-to-llvm,convert-arith-to-llvm)",
     "builtin.module(convert-index-to-llvm,convert-ub-to-llvm,finalize-memref-to-llvm)",
     "builtin.module(convert-func-to-llvm{use-bare-ptr-memref-call-conv=true},convert-to-llvm,reconcile-unrealized-casts,cse)",
+    "gather-words",
     "wrap-kernels",
     "lower-launches",
 ]
