@@ -141,6 +141,28 @@ def test_pools(target):
     check(POOLS, target)
 
 
+WIDENED = [
+    Pool((2, 13, 11, 24), (1, 3, 3, 1), (1, 2, 2, 1), ((0, 0), (1, 1), (1, 1), (0, 0)), "add"),
+    Pool((2, 12, 13, 70), (1, 3, 2, 1), (1, 1, 2, 1), ((0, 0), (2, 1), (0, 1), (0, 0)), "max", specials=True),
+    square((2, 3, 17, 37), 3, 2, (1, 1), body="add"),
+    square((3, 9, 33), 5, 1, (2, 2), body="mul"),
+    Pool((3, 501), (1, 5), (1, 3), ((0, 0), (2, 2)), "min"),
+]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kind", HALVES)
+def test_halves_that_are_widened(kind, target):
+    """As torch averages them: padded as they lie, summed in f32."""
+    arrays = [replace(pool, kind=kind).array() for pool in WIDENED]
+
+    def program(*arrays: Any) -> Any:
+        return [pool.apply(x.astype(np.float32)) for pool, x in zip(WIDENED, arrays)]
+
+    for pool, result, exact in zip(WIDENED, hloom.compile(program, *arrays, target=target)(*arrays), program(*arrays), strict=True):
+        np.testing.assert_allclose(result, exact, rtol=1e-5, atol=1e-5, err_msg=str(pool))
+
+
 @st.composite
 def any_pool(draw) -> Pool:
     rank = draw(st.integers(1, 4))

@@ -12,7 +12,7 @@ from torch_mlir._mlir_libs import _stablehlo
 
 from hloom.dialects.target import target_of
 
-from ...common.rewriting import integer, integers, padding_pairs
+from ...common.rewriting import integer, integers, padding_pairs, producer
 from ...common.scalars import signless
 from ...common.scans import scan_dim
 from ...stablehlo.support.dimensions import ConvDims
@@ -58,7 +58,12 @@ def _reduce_window(low: Lowering, op: ir.Operation) -> None:
 
     loops = generic.dims(range(2 * rank))
     reads = [d * stride + s * step for d, s, stride, step in zip(loops[:rank], loops[rank:], strides, dilations)]
-    if pads_with_neutral(op) and at_edge(low.tensor(operands[0])):
+    narrow = _narrow(low, operands[0]) if pads_with_neutral(op) else None
+    if narrow is not None:
+        element = generic.element_of(narrow)
+        neutral = ir.FloatAttr.get(element, ir.FloatAttr(low.splat(inits[0])).value)
+        inputs = [surround(narrow, pairs, low.scalars.attribute(element, neutral))]
+    elif pads_with_neutral(op) and at_edge(low.tensor(operands[0])):
         inputs = [surround(low.tensor(operands[0]), pairs, low.scalar_constant(inits[0]))]
     else:
         inputs = [_grown(low, v, init, pairs, base) for v, init in zip(operands, inits)]
@@ -67,10 +72,28 @@ def _reduce_window(low: Lowering, op: ir.Operation) -> None:
     maps = [generic.affine_map(2 * rank, reads)] * count
     maps += [generic.affine_map(2 * rank, loops[rank:])] + [generic.affine_map(2 * rank, loops[:rank])] * count
     body = reducer(low, block, accumulators)
+
+    def combined(*given: ir.Value) -> Sequence[ir.Value]:
+        elements = list(given[:count])
+        if narrow is not None:
+            elements = [low.scalars.cast("arith.extf", operands[0].type.element_type, elements[0])]
+        return body(elements, list(given[count + 1 :]))
+
     iterators = [generic.PARALLEL] * rank + [generic.REDUCTION] * rank
-    results = generic.build_generic(inputs, outs, maps, iterators, lambda *a: body(list(a[:count]), list(a[count + 1 :]))).results
+    results = generic.build_generic(inputs, outs, maps, iterators, combined).results
     for result, value in zip(op.results, results):
         low.set(result, narrowed(low, result.type, value))
+
+
+def _narrow(low: Lowering, old: ir.Value) -> ir.Value | None:
+    """What the group reads in half the width, if `old` is that widened and read here alone. It is padded, and widened as it is read: padded
+    after that, it would lie in memory at its full width."""
+    made = producer(old, "stablehlo.convert")
+    if made is None or len(list(old.uses)) != 1 or not at_edge(source := low.tensor(made.operands[0])):
+        return None
+    before, after = generic.element_of(source), old.type.element_type
+    floats = isinstance(before, (ir.BF16Type, ir.F16Type)) and isinstance(after, ir.F32Type)
+    return source if floats else None
 
 
 def _convolution(low: Lowering, op: ir.Operation) -> None:

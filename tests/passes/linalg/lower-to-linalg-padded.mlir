@@ -54,3 +54,40 @@ func.func private @pool(%x: tensor<4x8x8xf32>) -> tensor<4x8x8xf32> attributes {
   }) : (tensor<4x8x8xf32>, tensor<f32>) -> tensor<4x8x8xf32>
   return %0 : tensor<4x8x8xf32>
 }
+
+// -----
+
+// Changed: Halves that are widened are padded as they lie, and widened where they are read.
+// CHECK-LABEL: func.func private @halves(
+// CHECK: %[[P:.*]] = tensor.pad %{{.*}} low[0, 1, 1] high[0, 1, 1]
+// CHECK: tensor.yield %{{.*}} : bf16
+// CHECK: linalg.generic {{.*}} ins(%[[P]], %{{.*}} : tensor<4x10x10xbf16>, tensor<3x3xf32>) outs(%{{.*}} : tensor<4x8x8xf32>)
+// CHECK: %[[X:.*]] = arith.extf %{{.*}} : bf16 to f32
+// CHECK: arith.addf %{{.*}}, %[[X]] : f32
+func.func private @halves(%x: tensor<4x8x8xbf16>) -> tensor<4x8x8xf32> attributes {hloom.kind = "reduce"} {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %wide = stablehlo.convert %x : (tensor<4x8x8xbf16>) -> tensor<4x8x8xf32>
+  %0 = "stablehlo.reduce_window"(%wide, %zero) <{window_dimensions = array<i64: 1, 3, 3>, padding = dense<[[0, 0], [1, 1], [1, 1]]> : tensor<3x2xi64>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %1 = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+  }) : (tensor<4x8x8xf32>, tensor<f32>) -> tensor<4x8x8xf32>
+  return %0 : tensor<4x8x8xf32>
+}
+
+// -----
+
+// Declined: Others read what is widened too, so it is in memory.
+// CHECK-LABEL: func.func private @read_again(
+// CHECK-NOT: tensor.pad
+// CHECK: return
+func.func private @read_again(%x: tensor<4x8x8xbf16>) -> (tensor<4x8x8xf32>, tensor<4x8x8xf32>) attributes {hloom.kind = "reduce"} {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %wide = stablehlo.convert %x : (tensor<4x8x8xbf16>) -> tensor<4x8x8xf32>
+  %0 = "stablehlo.reduce_window"(%wide, %zero) <{window_dimensions = array<i64: 1, 3, 3>, padding = dense<[[0, 0], [1, 1], [1, 1]]> : tensor<3x2xi64>}> ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %1 = stablehlo.add %a, %b : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+  }) : (tensor<4x8x8xf32>, tensor<f32>) -> tensor<4x8x8xf32>
+  return %0, %wide : tensor<4x8x8xf32>, tensor<4x8x8xf32>
+}
