@@ -3,8 +3,8 @@
 Dynamo makes sizes that changed symbols (SymInt): operands of the graph, and in the shapes of others. At a call they are known. The graph is
 traced again with them, and is then one of known shapes.
 
-A nested tensor (`torch.jagged`) is its values, its offsets and a SymInt that stands for the lengths of its rows, of no value even at a call. Such
-a one is traced as some number, and given back where the graph gives it back.
+A nested tensor (`torch.jagged`) is its values, its offsets and a SymInt that stands for the lengths of its rows, of no value even at a
+call. Such a one is traced as some number, and given back where the graph gives it back.
 """
 
 from __future__ import annotations
