@@ -32,7 +32,7 @@ The packing depends on the weight alone, so that split-init, which comes after, 
 block-pack-matmul would pack at every call. Must hold: bound arguments carry `hloom.bound`. Declined: targets other than CPUs; weights that
 are not made of bound arguments, not matrices or narrower than a block; a depth that is no whole lanes; dots with batch dimensions; dots of
 other elements with at most `min-rows` rows, which read the weight once in any order, and of at most 8 where they are not all f32 or f64.
-In loops of 8 turns and more such few rows read weights of f32 and f64 that L2 holds from a packed copy, too: it begins at a cache line,
+In loops of 32 turns and more such few rows read weights of f32 and f64 that L2 holds from a packed copy, too: it begins at a cache line,
 which what a caller gives need not.
 """
 
@@ -62,8 +62,8 @@ from .support.panels import are_split, in_blocks, in_panels, lane_elements, pane
 _WIDTH = 64
 _PAIR_BLOCK, _PAIR_DEPTH = 32, 32
 _FEW = 8
-_MANY_TURNS = 8
-"""Packing takes as long as three or four turns; reading lines in two halves takes half as long again."""
+_MANY_TURNS = 32
+"""Packing takes as long as four turns; reading lines in two halves takes half as long again, which is known when they are read alone."""
 
 
 @register_pass("pack-weights", "blocks bound weight matrices of dots", ops=("stablehlo.dot_general",))
