@@ -8,10 +8,9 @@ copy.copy(exe)            another handle on the same program
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
-if TYPE_CHECKING:
-    from .artifact import Artifact
+from .artifact import Artifact
 
 _T = TypeVar("_T")
 
@@ -22,10 +21,14 @@ class Copied:
     def artifact(self, weights: bool = True) -> Artifact:
         raise NotImplementedError
 
+    @classmethod
+    def of_artifact(cls, artifact: Artifact) -> Any:
+        raise NotImplementedError
+
     def __reduce__(self) -> tuple[Any, ...]:
         file = io.BytesIO()
         self.artifact().write(file)
-        return _restored, (file.getvalue(),)
+        return _restored, (type(self), file.getvalue())
 
     def __copy__(self: _T) -> _T:
         other = object.__new__(type(self))
@@ -33,8 +36,5 @@ class Copied:
         return other
 
 
-def _restored(data: bytes) -> Any:
-    from .artifact import Artifact
-    from .loading import of_artifact
-
-    return of_artifact(Artifact.of("the pickle", data))
+def _restored(kind: type[Copied], data: bytes) -> Any:
+    return kind.of_artifact(Artifact.of("the pickle", data))

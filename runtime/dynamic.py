@@ -24,7 +24,7 @@ from . import pytree
 from .artifact import Artifact
 from .background import Background
 from .copies import Copied
-from .dynamic_file import packed
+from .dynamic_file import check_part, packed, unpacked
 from .errors import NotBoundError, ShapeError
 from .executable import Executable
 from .forking import process_lock
@@ -83,6 +83,15 @@ class DynamicExecutable(Copied):
         """Other programs that weights and state are shared with (entries.py)."""
         self._clock = itertools.count()
         self._background = Background(self._made_in_background)
+
+    @classmethod
+    def of_artifact(cls, artifact: Artifact, device: Callable[..., Any] | None = None) -> DynamicExecutable:
+        """What a file of several shapes holds."""
+        interface, made = unpacked(artifact)
+        exe = cls(interface, most=len(made), device=device)
+        for shapes, part in reversed(made):
+            check_part(interface.signature, shapes, exe.add(shapes, part).signature.inputs)
+        return exe
 
     # Calling.
 

@@ -12,7 +12,7 @@ the file. A state (a module's buffer that calls change, the random numbers') is 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ import numpy as np
 from .artifact import Artifact, Buffer, placed
 from .copies import Copied
 from .dynamic import DynamicExecutable
+from .dynamic_file import is_packed
 from .errors import ArityError, DamagedFileError, InputError, NotBoundError
 from .executable import Executable
 from .schema import Mismatch, each, record, table, text
@@ -45,6 +46,11 @@ class Executables(Copied):
         for found in self.entries.values():
             if isinstance(found, DynamicExecutable):
                 found.kin = self._compiled
+
+    @classmethod
+    def of_artifact(cls, artifact: Artifact, device: Callable[..., Any] | None = None) -> Executables:
+        """What a file of several entries holds."""
+        return cls({name: loaded(part, device) for name, part in unpacked_entries(artifact).items()}, artifact.manifest["name"])
 
     def _compiled(self) -> list[Executable]:
         return [exe for found in self.entries.values() for exe in _programs(found)]
@@ -148,6 +154,11 @@ def unpacked_entries(artifact: Artifact) -> dict[str, Artifact]:
     if not parts:
         raise _damaged("it has no entries")
     return parts
+
+
+def loaded(artifact: Artifact, device: Callable[..., Any] | None = None) -> Entry:
+    """The program of a file without entries, or of one entry."""
+    return (DynamicExecutable if is_packed(artifact) else Executable).of_artifact(artifact, device)
 
 
 def entry_of(artifact: Artifact, name: str) -> Artifact:

@@ -24,11 +24,10 @@ import numpy as np
 
 from hloom.runtime.artifact import Artifact
 from hloom.runtime.comparison import conditioned, difference, neighbours
-from hloom.runtime.entries import entry_of, has_entries
+from hloom.runtime.entries import entry_of, has_entries, loaded
 from hloom.runtime.errors import ExecutionError
 from hloom.runtime.executable import Executable
 from hloom.runtime.library import get_threads, set_threads
-from hloom.runtime.loading import loaded
 from hloom.runtime.profile import profile
 
 from ._common import ToolParser, compilation_of, read_input, run_tool, warn_idle_rules
