@@ -47,3 +47,10 @@ def spare_columns(columns: int, steps: Sequence[int], one: int, target: TargetVi
     if (whole + 1) * products < _GAIN * ((whole + 1 / together) * products + registers * _FOLD):
         return None
     return SpareColumns((whole - beside) * one, registers, together)
+
+
+def registers_a_step(columns: int, steps: Sequence[int], one: int, target: TargetView) -> float:
+    """How many registers of `one` column a lane a step of the sum takes."""
+    whole, rest = divmod(columns, one)
+    spare = spare_columns(columns, steps, one, target)
+    return whole + (1 / spare.together if spare is not None else rest > 0)

@@ -17,6 +17,7 @@ from hloom.dialects.target import TargetView
 
 from ...common.ops import Kind, named
 from ...common.rewriting import defining_op, walk
+from ...common.spare_columns import registers_a_step
 from ...fused.planner.kernels import CHOSEN
 from ...fused.planner.policy import FIRST, LAST, policy_of
 from ...library_calls.conv import Conv
@@ -128,7 +129,7 @@ def _last_ps(op: ir.Operation, conv: Conv, target: TargetView) -> int:
     saved = min(_WINOGRAD, max(1, 1 / winograd_share(conv, 4))) if suits_winograd(op, conv) else 1
     wide, lanes = conv.output[1] // conv.groups, target.vector_bits // _FLOAT_BITS
     dense = conv.groups == 1 or wide > lanes
-    used = wide / (ceil(wide / lanes) * lanes) if dense else 1
+    used = wide / lanes / registers_a_step(wide, (*conv.filter[2:], conv.filter[1]), lanes, target) if dense else 1
     return int(_flops_ps(conv, target) / (saved * used * _LAST if dense else _LAST_EACH))
 
 

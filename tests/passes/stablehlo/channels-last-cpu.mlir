@@ -146,3 +146,23 @@ func.func @far_windows(%x: tensor<1x1x16000xf32>, %w: tensor<512x1x10xf32>) -> t
     {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x1x16000xf32>, tensor<512x1x10xf32>) -> tensor<1x512x3199xf32>
   return %0 : tensor<1x512x3199xf32>
 }
+
+// Changed: A lone convolution of 40 output channels, of which the last share a register with steps of the sum: no lane is idle, as some are at
+// the end of each line.
+// CHECK-LABEL: func.func @two_and_a_half_registers
+// CHECK: stablehlo.convolution{{.*}}dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]
+func.func @two_and_a_half_registers(%x: tensor<1x64x28x28xf32>, %w: tensor<40x64x5x5xf32>) -> tensor<1x40x28x28xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[2, 2], [2, 2]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x64x28x28xf32>, tensor<40x64x5x5xf32>) -> tensor<1x40x28x28xf32>
+  return %0 : tensor<1x40x28x28xf32>
+}
+
+// Unchanged: An odd number of channels, which do not.
+// CHECK-LABEL: func.func @odd_channels
+// CHECK-NOT: stablehlo.transpose
+// CHECK: return
+func.func @odd_channels(%x: tensor<1x63x28x28xf32>, %w: tensor<40x63x5x5xf32>) -> tensor<1x40x28x28xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[2, 2], [2, 2]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x63x28x28xf32>, tensor<40x63x5x5xf32>) -> tensor<1x40x28x28xf32>
+  return %0 : tensor<1x40x28x28xf32>
+}
