@@ -14,7 +14,6 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from torch.fx import Node
 from torch_mlir import ir
@@ -199,7 +198,7 @@ class _NodeImporter(GraphNodeImporter):
             for index, (result, value) in enumerate(zip(results, values if several else [values])):
                 if result is not None:
                     kind = self._cc.tensor_to_vtensor_type(value)
-                    self.bind_node_value(node, value_of("torch_c.from_builtin_tensor", kind, [result]), index)
+                    self.bind_node_value(node, _torch_value(kind, result), index)
         return True
 
     def _arguments(self, op: TorchOp, loc: ir.Location, node: Node) -> tuple[list[Any], dict[str, Any]]:
@@ -270,34 +269,21 @@ def _check_results(op: TorchOp, results: Sequence[ir.Value | None]) -> None:
 
 
 class _SmallLiterals(FxImporterHooks):
-    """Small constants as dense attributes: the importer's own are resource blobs, which nothing folds. Those of types that torch-mlir's
-    pipelines leave are StableHLO's, complex ones two."""
+    """Small constants as dense attributes: the importer's own are resource blobs, which nothing folds."""
 
     def resolve_literal(self, gni: Any, literal: Any, info: Any) -> ir.Value | None:
         if not isinstance(literal, torch.Tensor) or literal.numel() > SMALL or literal.dtype in FLOATS_OF_8_BITS:
             return None
-        kind = gni._cc.tensor_to_vtensor_type(literal)
-        if literal.dtype not in _DENSE:
-            constant = _constant(literal)  # behind a barrier: torch-mlir would fold it to a literal of its own
-            constant = value_of("stablehlo.optimization_barrier", constant.type, [constant])
-            return value_of("torch_c.from_builtin_tensor", kind, [constant])
-        if not literal.numel():
-            return None
-        data, element = as_array(literal), _DENSE[literal.dtype]
-        if element is None:
-            attribute = ir.DenseElementsAttr.get(data, signless=False, type=ir.IntegerType.get_signed(data.itemsize * 8))
-        elif literal.dtype == torch.bfloat16:
-            attribute = ir.DenseElementsAttr.get(data.view(np.uint16), type=element.get(), shape=list(data.shape))
-        else:
-            attribute = ir.DenseElementsAttr.get(data, type=element.get())
-        return ir.Operation.create("torch.vtensor.literal", results=[kind], attributes={"value": attribute}).results[0]
+        return _torch_value(gni._cc.tensor_to_vtensor_type(literal), _constant(literal))
 
 
-_DENSE: dict[torch.dtype, Any] = {
-    torch.float32: ir.F32Type, torch.float64: ir.F64Type, torch.float16: ir.F16Type, torch.bfloat16: ir.BF16Type,
-    torch.int32: None, torch.int64: None,
-}  # fmt: skip
-"""The types of torch-mlir's own literals; integers are signed ones there."""
+def _torch_value(kind: ir.Type, value: ir.Value) -> ir.Value:
+    """A value of StableHLO for torch-mlir. Constants stand behind a barrier: torch-mlir folds them to literals of its own, of which it
+    lowers not every type, and which some of its folds read wrongly or do not survive."""
+    owner = defining_op(value)
+    if owner is not None and owner.name == "stablehlo.constant":
+        value = value_of("stablehlo.optimization_barrier", value.type, [value])
+    return value_of("torch_c.from_builtin_tensor", kind, [value])
 
 
 def _constant(literal: torch.Tensor) -> ir.Value:

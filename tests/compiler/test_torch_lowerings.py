@@ -298,6 +298,23 @@ def test_constants_beside_numbers_of_another_kind(dtype) -> None:
     check(function, torch.tensor([1.0, -1.0, 2.0]))
 
 
+@pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.bool])
+def test_constants_of_types_that_torch_mlir_has_no_literals_of(dtype) -> None:
+    table = torch.tensor([1, 0, 3], dtype=dtype)
+
+    def function(x):
+        made = [torch.ones(3, dtype=dtype), torch.zeros(3, dtype=dtype), torch.full((3,), 2.5).to(dtype), torch.full_like(table, 1)]
+        kept = [y[[0]] for y in (*made, torch.ones_like(table), torch.zeros_like(table), table)]
+        return [y.flip(0) * x[0] for y in kept], torch.copysign(torch.zeros(3).trunc(), (x > 0).to(dtype) * table), table.sort()[0]
+
+    check(function, torch.tensor([1.0, -1.0, 2.0]))
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int8])
+def test_integers_are_clamped_to_floats(dtype) -> None:
+    check(lambda x: (x.clamp(min=0.5), x.clamp(-1.5, 2), x.clamp(max=0.25)), torch.arange(-3, 4).to(dtype))
+
+
 COMPARISONS = [operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge]
 
 

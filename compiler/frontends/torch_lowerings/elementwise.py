@@ -88,6 +88,32 @@ def full(op: TorchOp, size: Sequence[int], value: Number, **options: Any) -> ir.
     return NotImplemented if isinstance(op.element, ir.ComplexType) else op.operand(value)
 
 
+@torch_lowering("aten.zeros", "aten.zeros_like")
+def zeros(op: TorchOp, of: Any, **options: Any) -> ir.Value:
+    return NotImplemented if isinstance(op.element, ir.ComplexType) else op.operand(0)
+
+
+@torch_lowering("aten.ones", "aten.ones_like")
+def ones(op: TorchOp, of: Any, **options: Any) -> ir.Value:
+    return NotImplemented if isinstance(op.element, ir.ComplexType) else op.operand(1)
+
+
+@torch_lowering("aten.full_like")
+def full_like(op: TorchOp, of: ir.Value, value: Number, **options: Any) -> ir.Value:
+    return NotImplemented if isinstance(op.element, ir.ComplexType) else op.operand(value)
+
+
+@torch_lowering("aten.clamp.default")
+def clamp(op: TorchOp, x: ir.Value, low: Number | None = None, high: Number | None = None) -> ir.Value:
+    """Of integers to bounds that are floats."""
+    if build.element_of(x) == op.element:
+        return NotImplemented
+    made = op.operand(x)
+    for name, bound in (("maximum", low), ("minimum", high)):
+        made = made if bound is None else build.elementwise(name, made, op.operand(bound))
+    return made
+
+
 @torch_lowering("aten.bitwise_and", "aten.__and__")
 def bitwise_and(op: TorchOp, x: Number, y: Number) -> ir.Value:
     return build.elementwise("and", op.operand(x), op.operand(y))
