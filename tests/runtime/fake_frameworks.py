@@ -15,7 +15,7 @@ from fake_gpu import Gpu
 class Tensor(FakeGpuArray):
     """A torch.Tensor on cuda:0, as far as it is looked at. Its memory is given out again to what torch enqueues later on its stream."""
 
-    is_cuda = True
+    is_cuda, is_nested = True, False
     device = SimpleNamespace(index=0)
 
     def get_device(self) -> int:
