@@ -80,7 +80,8 @@ class TorchOp:
     def operand(self, value: ir.Value | float | int | bool) -> ir.Value:
         """A tensor or a number as a value of the result's element type and shape: converted, then broadcast by NumPy's rules."""
         if not isinstance(value, ir.Value):
-            return build.splat(self.result, build.scalar(self.element, value))
+            number = value != 0 if self.element == ir.IntegerType.get_signless(1) else value
+            return build.splat(self.result, build.scalar(self.element, number))
         return build.broadcast_to(build.convert(value, self.element), list(self.result.shape))
 
     def refused(self, why: str, remedy: str = "write the module with other torch ops") -> UnsupportedOpError:

@@ -303,7 +303,7 @@ def test_constants_of_types_that_torch_mlir_has_no_literals_of(dtype) -> None:
     table = torch.tensor([1, 0, 3], dtype=dtype)
 
     def function(x):
-        made = [torch.ones(3, dtype=dtype), torch.zeros(3, dtype=dtype), torch.full((3,), 2.5).to(dtype), torch.full_like(table, 1)]
+        made = [torch.ones(3, dtype=dtype), torch.zeros(3, dtype=dtype), torch.full((3,), 2.5).to(dtype), torch.full_like(table, 2)]
         kept = [y[[0]] for y in (*made, torch.ones_like(table), torch.zeros_like(table), table)]
         return [y.flip(0) * x[0] for y in kept], torch.copysign(torch.zeros(3).trunc(), (x > 0).to(dtype) * table), table.sort()[0]
 

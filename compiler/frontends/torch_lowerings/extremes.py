@@ -23,6 +23,17 @@ def amin(op: TorchOp, x: ir.Value, dim: Sequence[int], keepdim: bool) -> ir.Valu
     return _extreme(op, x, dim, "minimum", 1)
 
 
+@torch_lowering("aten.max.default")
+def whole_max(op: TorchOp, x: ir.Value) -> ir.Value:
+    """torch-mlir starts from -1, which is true of i1."""
+    return _extreme(op, x, (), "maximum", -1)
+
+
+@torch_lowering("aten.min.default")
+def whole_min(op: TorchOp, x: ir.Value) -> ir.Value:
+    return _extreme(op, x, (), "minimum", 1)
+
+
 def _extreme(op: TorchOp, x: ir.Value, dim: Sequence[int], name: str, sign: int) -> ir.Value:
     rank, element = len(build.shape_of(x)), build.element_of(x)
     dims = [d % rank for d in dim] if rank and dim else list(range(rank))
