@@ -108,8 +108,7 @@ class DynamicExecutable(Copied):
         return self._of(inputs).flat(inputs, outputs)
 
     def _leaves(self, inputs: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
-        positional = pytree.flatten(self.interface.in_tree, tuple(inputs))
-        return positional + pytree.flatten(self.interface.kwarg_tree, dict(keywords), "keywords")
+        return pytree.flatten_call(self.interface.in_tree, self.interface.kwarg_tree, inputs, keywords)
 
     def _of(self, leaves: Sequence[Any]) -> Executable:
         """The Executable for these arrays."""

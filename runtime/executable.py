@@ -80,8 +80,7 @@ class Executable(Copied):
         return self._build(self.flat(leaves))
 
     def _leaves(self, inputs: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
-        positional = pytree.flatten(self.program.in_tree, tuple(inputs))
-        return positional + pytree.flatten(self.program.kwarg_tree, dict(keywords), "keywords")
+        return pytree.flatten_call(self.program.in_tree, self.program.kwarg_tree, inputs, keywords)
 
     def run(self, inputs: Sequence[Any], outputs: Any, **keywords: Any) -> None:
         """Writes the results into `outputs`: arrays (numpy, torch) of the right shapes and types in the structure of the program's result.

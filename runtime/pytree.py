@@ -13,7 +13,7 @@ bool or str that the program was compiled for: an argument must be that value, a
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from .errors import ArityError, InputError
@@ -148,6 +148,13 @@ def flatten(structure: Structure, value: Any, where: str = "inputs") -> list[Any
     leaves: list[Any] = []
     _flatten(structure, value, where, leaves)
     return leaves
+
+
+def flatten_call(positional: Structure, by_name: Structure, inputs: Sequence[Any], keywords: Mapping[str, Any]) -> list[Any]:
+    """The leaves of a call's arguments, which must have the structures of those by position and of those by name."""
+    if keywords and not by_name["dict"]:
+        raise ArityError(f"the program takes all arguments by position, got {', '.join(keywords)} by name")
+    return flatten(positional, tuple(inputs)) + flatten(by_name, dict(keywords), "keywords")
 
 
 def _flatten(structure: Structure, value: Any, where: str, leaves: list[Any]) -> None:

@@ -179,6 +179,8 @@ def test_pytrees_keep_their_structure():
         exe({"a": ONES})
     with pytest.raises(ArityError, match="should be None"):
         exe({"a": ONES, "b": [ONES, ONES]})
+    with pytest.raises(ArityError, match="all arguments by position, got a, b by name"):
+        exe(a=ONES, b=ONES)
 
 
 @pytest.mark.in_place
