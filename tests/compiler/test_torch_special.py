@@ -100,6 +100,17 @@ def test_absolute_values_of_complex_numbers_make_their_norms():
         torch.testing.assert_close(got, wanted)
 
 
+def test_norms_in_a_wider_type_and_what_they_scale():
+    x = torch.randn(3, 5, generator=torch.Generator().manual_seed(2)).bfloat16()
+
+    def norms(x):
+        of = [torch.linalg.vector_norm(x, order, [0], dtype=torch.float32) for order in (0, 1, 2, 3, math.inf, -math.inf)]
+        return [*of, *(torch.renorm(x, order, 1, 1) for order in (1, 2, math.inf))]
+
+    for got, wanted in zip(_compiled(norms, x), norms(x)):
+        torch.testing.assert_close(got, wanted)
+
+
 @pytest.mark.parametrize("order", [1, 2, 3, 4, 7])
 def test_polygamma_on_both_sides_of_zero(order):
     x = torch.cat([torch.linspace(-30.3, 12.4, 200), torch.tensor([0.0, -2.0, 0.5, 1e-3])]).double()

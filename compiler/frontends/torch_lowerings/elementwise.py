@@ -88,6 +88,11 @@ def full(op: TorchOp, size: Sequence[int], value: Number, **options: Any) -> ir.
     return NotImplemented if isinstance(op.element, ir.ComplexType) else op.operand(value)
 
 
+@torch_lowering("aten.scalar_tensor")
+def scalar_tensor(op: TorchOp, value: Number, **options: Any) -> ir.Value:
+    return NotImplemented if isinstance(op.element, ir.ComplexType) else op.operand(value)
+
+
 @torch_lowering("aten.zeros", "aten.zeros_like")
 def zeros(op: TorchOp, of: Any, **options: Any) -> ir.Value:
     return NotImplemented if isinstance(op.element, ir.ComplexType) else op.operand(0)

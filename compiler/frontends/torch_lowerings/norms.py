@@ -34,10 +34,12 @@ def linalg_norm_named(
 def vector_norm(
     x: Tensor, ord: float = 2, dim: Sequence[int] | None = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
 ) -> Tensor:
-    """Of complex numbers that of their absolute values: torch-mlir's is that of their real parts."""
-    if not x.is_complex():
-        return NotImplemented
-    return torch.linalg.vector_norm((x if dtype is None else x.to(dtype)).abs(), ord, dim, keepdim)
+    """Of complex numbers that of their absolute values: torch-mlir's is that of their real parts. Of a wider type that of numbers of that
+    type: torch-mlir leaves the largest of narrower ones."""
+    wide = x if dtype is None else x.to(dtype)
+    if x.is_complex():
+        return torch.linalg.vector_norm(wide.abs(), ord, dim, keepdim)
+    return NotImplemented if wide.dtype == x.dtype else torch.linalg.vector_norm(wide, ord, dim, keepdim)
 
 
 @torch_decomposition("aten.norm.Scalar", "aten.norm.ScalarOpt_dim", "aten.norm.ScalarOpt_dtype", "aten.norm.ScalarOpt_dtype_dim")
