@@ -65,12 +65,12 @@ class Executable(Copied):
             self.device.bind({})
         self._ready = True
 
-    # Calling.
-
     @classmethod
     def of_artifact(cls, artifact: Artifact, device: Callable[[LoadedProgram], Device] | None = None) -> Executable:
         """What a file of one program holds."""
         return cls(artifact, device)
+
+    # Calling.
 
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
         return self.structured(inputs if self._flat_in and not keywords else self._leaves(inputs, keywords))

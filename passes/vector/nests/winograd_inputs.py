@@ -75,18 +75,22 @@ class InputsTransform:
         around them. Lanes of channels that do not exist are zeros."""
         tiles, lanes = self.tiles, Lanes(self.tiles.line, lanes.mask)
         corner = _Corner(fixed[self.loops.high], LinearIndex(), phase, start)
+        strides = self.source.strides
+        steps = strides[self.loops.high] * self.loops.apart[0], strides[self.loops.wide] * tiles.phases
 
         def tile(at: list[LinearIndex]) -> None:
             row, column = at
+            place = [plane, tiles.number(row, phase, column)]
             here = replace(corner, high=corner.high + row * (tiles.outputs * self.loops.apart[0]), wide=column * tiles.outputs)
 
             def copied() -> list[ir.Value]:
                 self._fill_window(fixed, here, lanes)
-                self._transform_window(here, plane, at)
+                first = self.window.offset.along_lanes()
+                self._transform(self.window, first, self.window.strides[:2], Lanes(tiles.line), here, place)
                 return []
 
             def read() -> list[ir.Value]:
-                self._transform_in_place(fixed, here, plane, at, lanes)
+                self._transform(self.source.storage, self._address(fixed, here), steps, lanes, here, place)
                 return []
 
             if lanes.mask is not None and tiles.one < tiles.line:  # the mask is of whole lines
@@ -150,40 +154,23 @@ class InputsTransform:
         at = {self.loops.high: corner.high, self.loops.wide: pixel, self.loops.channel: corner.channel}
         return self.source.at({**fixed, **at}).along_lanes()
 
-    def _transform_in_place(
-        self, fixed: dict[int, LinearIndex], corner: _Corner, plane: LinearIndex, tile: list[LinearIndex], lanes: Lanes
+    def _transform(
+        self, storage: Storage, first: LinearIndex, steps: Sequence[int], lanes: Lanes, corner: _Corner, place: list[LinearIndex]
     ) -> None:
-        strides = self.source.strides
-        steps = strides[self.loops.high] * self.loops.apart[0], strides[self.loops.wide] * self.tiles.phases
-        lanes = Lanes(self.tiles.one, lanes.mask)
+        """V of a tile whose pixels begin at the address `first`, `steps` apart by lines and by pixels; `place` is the tile's in V."""
+        side, outputs, lanes = self.tiles.side, self.tiles.outputs, Lanes(self.tiles.one, lanes.mask)
+        scaled = scaled_sums(lanes.type(self.to.element))
 
         def part(at: list[LinearIndex]) -> None:
-            here = replace(corner, channel=corner.channel + at[0] * lanes.count)
-            pixels = square(self.tiles.side, lanes, self.source.storage, self._address(fixed, here), steps)
-            self._transform([[self._wide(value) for value in line] for line in pixels], here, plane, tile)
+            channel = at[0] * lanes.count
+            pixels = [[self._wide(value) for value in line] for line in square(side, lanes, storage, first + channel, steps)]
+            half = [transform_inputs(line, outputs, scaled) for line in pixels]
+            for i in range(side):
+                for j, value in enumerate(transform_inputs([line[i] for line in half], outputs, scaled)):
+                    point = [LinearIndex(constant=i * side + j), *place, (corner.channel + channel).along_lanes()]
+                    Lanes(lanes.count).store(value, self.to, self.to.address(point))
 
         nest_each([self.tiles.line // lanes.count], part)
-
-    def _transform_window(self, corner: _Corner, plane: LinearIndex, tile: list[LinearIndex]) -> None:
-        lanes, steps = Lanes(self.tiles.one), self.window.strides[:2]
-
-        def part(at: list[LinearIndex]) -> None:
-            first = at[0] * lanes.count
-            place = self.window.address([LinearIndex(), LinearIndex(), first.along_lanes()])
-            pixels = square(self.tiles.side, lanes, self.window, place, steps)
-            self._transform(pixels, replace(corner, channel=corner.channel + first), plane, tile)
-
-        nest_each([self.tiles.line // lanes.count], part)
-
-    def _transform(self, pixels: list[list[ir.Value]], corner: _Corner, plane: LinearIndex, tile: list[LinearIndex]) -> None:
-        tiles, lanes = self.tiles, Lanes(self.tiles.one)
-        number, scaled = tiles.number(tile[0], corner.phase, tile[1]), scaled_sums(lanes.type(self.to.element))
-        half = [transform_inputs(line, tiles.outputs, scaled) for line in pixels]
-        for i in range(tiles.side):
-            whole = transform_inputs([line[i] for line in half], tiles.outputs, scaled)
-            for j, value in enumerate(whole):
-                point = LinearIndex(constant=i * tiles.side + j)
-                lanes.store(value, self.to, self.to.address([point, plane, number, corner.channel.along_lanes()]))
 
     def _wide(self, value: ir.Value) -> ir.Value:
         """Halves as f32."""
