@@ -14,6 +14,7 @@ import pytest
 from jax import lax
 from x86_emulation import emulate
 
+import hloom
 from hloom.compiler.compile import Compilation
 from hloom.compiler.frontend import read_program
 from hloom.compiler.target import load_target
@@ -142,3 +143,20 @@ def test_taps_along_one_dimension(monkeypatch, window):
     target = emulate(monkeypatch, load_target("cpu-avx512").with_entries({"bf16_dot": True}))
     pads = tuple((size // 2, size // 2) for size in window)
     check(target, [(Layer((14, 13), 32, 64, window, pads), "bf16")], "dpbf16ps.512")
+
+
+def test_planes_of_neighbouring_images_that_begin_at_one_address():
+    """The plane before an image's first is the last of the image before: what the first tile of an image reads begins where what the last
+    one of another read does, and of other planes."""
+    torch = pytest.importorskip("torch")
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(3, 31, 13, 13, 30, generator=generator).bfloat16()
+
+    class Planes(torch.nn.Conv3d):
+        def __init__(self):
+            super().__init__(31, 24, [2, 3, 3], stride=[1, 2, 2], dilation=[1, 2, 3], padding=[1, 0, 0], dtype=torch.bfloat16)
+
+    module = Planes().eval()
+    with torch.no_grad():
+        found, expected = hloom.compile(module, x, target="cpu")(x), module.double()(x.double())
+    torch.testing.assert_close(found.double(), expected, rtol=2e-2, atol=2e-2)

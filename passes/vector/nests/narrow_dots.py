@@ -310,7 +310,7 @@ class _Dots:
     def _once(self, source: Source, body: Callable[[], None]) -> None:
         """Emits `body`, which packs `source`; of an argument it need not run again for the tiles in a row that read the same."""
         if isinstance(source.storage.base.owner, ir.Block) and not source.storage.writable:
-            unless_repeated(source.offset, self.scratch, body)
+            unless_repeated(source.offset, self.scratch, body, source.limits())
         else:
             body()
 

@@ -56,6 +56,12 @@ class Source:
         extents = [*(extent for extent, _ in self.outer), self.extent]
         return [_within(extent, pair) for extent, pair in zip_longest(extents, self.bounds)]
 
+    def limits(self) -> list[LinearIndex]:
+        """What is known at run time alone of which elements exist."""
+        ends = [end for pair in self.bounds if pair is not None for end in pair]
+        ends += [] if self.live is None else [LinearIndex.of(self.live)]
+        return [end for end in ends if not end.is_constant]
+
 
 @dataclass(frozen=True)
 class Panel:

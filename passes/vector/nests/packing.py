@@ -15,7 +15,7 @@ for all tiles in a row that read the same one. Of a sum that is too long for the
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from math import prod
@@ -220,15 +220,21 @@ def each_panel(columns: LoopBound, width: int | None, body: Callable[[LoopBound,
         )
 
 
-def unless_repeated(address: LinearIndex, scratch: Scratch, body: Callable[[], object]) -> None:
-    """Emits `body` under a test that it did not run for the same address last. What it reads must not change while the kernel runs."""
-    last = scratch((1,), ir.IndexType.get()).base
+def unless_repeated(address: LinearIndex, scratch: Scratch, body: Callable[[], object], others: Sequence[LinearIndex] = ()) -> None:
+    """Emits `body` under a test that it did not run last for the same address, and the same `others`: two tiles may begin at one address
+    and see different parts of what lies there. What it reads must not change while the kernel runs."""
+    last = scratch((1 + len(others),), ir.IndexType.get()).base
     with ir.InsertionPoint.after(last.owner):
-        memref.store(LinearIndex(constant=-1).value(), last, [LinearIndex().value()])
-    now = address.value()
-    before = memref.load(last, [LinearIndex().value()])
-    with if_then(arith.cmpi(arith.CmpIPredicate.ne, before, now)):
-        memref.store(now, last, [LinearIndex().value()])
+        for place in range(1 + len(others)):
+            memref.store(LinearIndex(constant=-1).value(), last, [LinearIndex(constant=place).value()])
+    known = [(index.value(), LinearIndex(constant=place).value()) for place, index in enumerate((address, *others))]
+    differs = None
+    for now, place in known:
+        unlike = arith.cmpi(arith.CmpIPredicate.ne, memref.load(last, [place]), now)
+        differs = unlike if differs is None else arith.ori(differs, unlike)
+    with if_then(differs):
+        for now, place in known:
+            memref.store(now, last, [place])
         body()
 
 
