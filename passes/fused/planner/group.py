@@ -215,7 +215,17 @@ def recut(group: Group, extents: Sequence[int]) -> Group:
     axes = {i: Axis(extent) for i, extent in enumerate(extents) if extent != 1}
     old = group.parallel
     places = reshape_point([var(i, extent) for i, extent in enumerate(extents)], extents, group.extents(old))
-    image = dict(zip(old, places, strict=True))
+    return _over(group, axes, dict(zip(old, places, strict=True)))
+
+
+def permuted(group: Group, order: Sequence[int]) -> Group:
+    """A copy of a plain loop over its axes in another order."""
+    axes = {i: group.axes[axis] for i, axis in enumerate(order)}
+    return _over(group, axes, {axis: var(i, group.axes[axis].extent) for i, axis in enumerate(order)})
+
+
+def _over(group: Group, axes: dict[int, Axis], image: Image) -> Group:
+    """A copy of a plain loop over other axes."""
     body: dict[Signature, Bucket] = {}
     for signature, bucket in group.body.items():
         there = body.setdefault(substitute(signature, image), Bucket())

@@ -38,12 +38,13 @@ def vector_loop(works: list[Work]) -> int | None:
 
 
 def _scattered(work: Work, dim: int) -> int:
-    """Elements of operands that lie neither side by side nor at one place along the loop `dim`."""
+    """Elements of operands that lie neither side by side nor at one place along the loop `dim`. Those of results count twice: what is read
+    can be turned in registers first (packing.py)."""
     total = 0
-    for m, storage in work.operands():
-        if stride_along(m, storage, dim) not in (-1, 0, 1):
+    for number, (m, storage) in enumerate(zip(work.maps, [*work.inputs, *work.outputs])):
+        if isinstance(storage, Storage) and stride_along(m, storage, dim) not in (-1, 0, 1):
             moving = [d for d in range(m.n_dims) if stride_along(m, storage, d) != 0]
-            total += prod(size_bound(work.extents[d]) for d in moving)
+            total += prod(size_bound(work.extents[d]) for d in moving) * (1 if number < len(work.inputs) else 2)
     return total
 
 

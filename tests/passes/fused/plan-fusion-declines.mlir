@@ -293,3 +293,31 @@ func.func @main(%x: tensor<16x256x256xf32>) -> tensor<16x256x256xf32> {
   }) : (tensor<16x256x256xf32>, tensor<f32>) -> tensor<16x256x256xf32>
   return %1 : tensor<16x256x256xf32>
 }
+
+// -----
+
+// Declined: A reversed result follows no tiles, transposed or not.
+// CHECK: code = "NOT_TILEABLE"{{.*}}reason = "the reduced value is read at an index that does not follow the tiles"
+// CHECK-LABEL: func.func @main
+// CHECK: call @fusion_0
+// CHECK: call @fusion_1
+func.func @main(%x: tensor<300x512xf32>, %w: tensor<512x256xf32>) -> tensor<256x300xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<300x512xf32>, tensor<512x256xf32>) -> tensor<300x256xf32>
+  %1 = stablehlo.reverse %0, dims = [0] : tensor<300x256xf32>
+  %2 = stablehlo.transpose %1, dims = [1, 0] : (tensor<300x256xf32>) -> tensor<256x300xf32>
+  return %2 : tensor<256x300xf32>
+}
+
+// -----
+
+// Declined: A sum and its transpose need each result at two places.
+// CHECK: code = "RECOMPUTE_TOO_HIGH"{{.*}}reason = "a reduced value is needed at several indices"
+// CHECK-LABEL: func.func @main
+// CHECK: call @fusion_0
+// CHECK: call @fusion_1
+func.func @main(%x: tensor<256x512xf32>, %w: tensor<512x256xf32>) -> tensor<256x256xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<256x512xf32>, tensor<512x256xf32>) -> tensor<256x256xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 0] : (tensor<256x256xf32>) -> tensor<256x256xf32>
+  %2 = stablehlo.add %0, %1 : tensor<256x256xf32>
+  return %2 : tensor<256x256xf32>
+}

@@ -291,3 +291,20 @@ func.func @reshaped_rows(%x: tensor<1x32x8x8xf32>, %r: tensor<1x32x8x8xf32>) -> 
   %5 = stablehlo.add %4, %r : tensor<1x32x8x8xf32>
   return %5 : tensor<1x32x8x8xf32>
 }
+
+// -----
+
+// Changed: What reads a contraction's result transposed takes the contraction's axes: the tile is stored transposed.
+// CHECK: code = "FUSED_EPILOGUE", edge = "tensor<300x256xf32>"
+// CHECK-SAME: code = "FUSED_EPILOGUE", edge = "tensor<300x256xf32>"
+// CHECK-SAME: name = "stablehlo.transpose"
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: call @fusion_0
+// CHECK-NEXT: return
+func.func @main(%x: tensor<300x512xf32>, %w: tensor<512x256xf32>, %b: tensor<256xf32>) -> tensor<256x300xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<300x512xf32>, tensor<512x256xf32>) -> tensor<300x256xf32>
+  %1 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<256xf32>) -> tensor<300x256xf32>
+  %2 = stablehlo.add %0, %1 : tensor<300x256xf32>
+  %3 = stablehlo.transpose %2, dims = [1, 0] : (tensor<300x256xf32>) -> tensor<256x300xf32>
+  return %3 : tensor<256x300xf32>
+}

@@ -356,3 +356,36 @@ func.func private @near(%x: tensor<64x256xf32>, %y: tensor<64x128xf32>) -> tenso
   }
   return %r : tensor<256x128xf32>
 }
+
+// -----
+
+// What is stored transposed is turned in registers, as what is read would be: no result is scattered.
+// CHECK-LABEL: func.func private @transposed(
+// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<4096xf32>, %[[B:.*]]: memref<64xf32>, %[[R:.*]]: memref<4096xf32>)
+// CHECK: %[[TURNED:.*]] = memref.alloca
+// CHECK: vector.load %[[X]]
+// CHECK: vector.shuffle
+// CHECK: vector.store %{{.*}}, %[[TURNED]]
+// CHECK: vector.load %[[TURNED]]
+// CHECK-NOT: vector.scatter
+// CHECK: vector.store %{{.*}}, %[[R]]
+#x = affine_map<(c, p) -> (p, c)>
+#b = affine_map<(c, p) -> (c)>
+#r = affine_map<(c, p) -> (c, p)>
+func.func private @transposed(%x: tensor<64x64xf32>, %b: tensor<64xf32>) -> tensor<64x64xf32> attributes {hloom.kind = "loop"} {
+  %e = tensor.empty() : tensor<64x64xf32>
+  %t = scf.forall (%p) = (0) to (64) step (32) shared_outs(%o = %e) -> (tensor<64x64xf32>) {
+    %xs = tensor.extract_slice %x[%p, 0] [32, 64] [1, 1] : tensor<64x64xf32> to tensor<32x64xf32>
+    %os = tensor.extract_slice %o[0, %p] [64, 32] [1, 1] : tensor<64x64xf32> to tensor<64x32xf32>
+    %s = linalg.generic {indexing_maps = [#x, #b, #r], iterator_types = ["parallel", "parallel"]}
+      ins(%xs, %b : tensor<32x64xf32>, tensor<64xf32>) outs(%os : tensor<64x32xf32>) {
+    ^bb0(%a: f32, %c: f32, %d: f32):
+      %0 = arith.addf %a, %c : f32
+      linalg.yield %0 : f32
+    } -> tensor<64x32xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %s into %o[0, %p] [64, 32] [1, 1] : tensor<64x32xf32> into tensor<64x64xf32>
+    }
+  }
+  return %t : tensor<64x64xf32>
+}

@@ -6,7 +6,8 @@ Each signature at which the consumer reads the producer's result gives an *image
 and several. A reduction has one image only, onto whole axes in the same order: the consumer's axes that the reduced value lacks are unified
 with the axes it was reduced over, and a row that is reduced and used again stays whole in the tile. Where a reshape parts the two, a
 consumer that only loops takes the rows' axes. A contraction has an image in the same
-linear order, and nothing reduces its result.
+linear order, and nothing reduces its result; a consumer that only loops and reads it transposed takes the contraction's axes, so that its
+tile is stored transposed.
 
 Declines, with the codes of docs/fusion.md: operands of a contraction, values of others that would not be whole, images of other forms.
 """
@@ -20,7 +21,7 @@ from math import prod
 from ....common.index_expression import Expr, dims_of, linearise, substitute
 from ..axes import Axis, Signature, var
 from ..codes import Code, DecisionCode
-from ..group import Group, Image, Union, recut
+from ..group import Group, Image, Union, permuted, recut
 from ..grouping import Grouping
 from ..legality import Limits, Refusal, checked
 from ..records import Value
@@ -64,16 +65,34 @@ class Vertical(Rule):
 def vertical(p: Group, c: Group, kept: Iterable[tuple[int, Signature]], values: Sequence[Value], limits: Limits) -> Union | Refusal:
     """The producer `p` moved into its consumer `c`. `kept`: those of p's results that are needed by others too, and must stay results."""
     found = _moved(p, c, kept, values, limits)
-    rows = _along_rows(p, c) if isinstance(found, Refusal) and limits.reshaped_rows else None
-    if rows is None:
+    other = _in_axes_of(p, c) if isinstance(found, Refusal) and limits.reshaped_rows else None
+    if other is None:
         return found
-    again = _moved(p, rows, kept, values, limits)
-    return found if isinstance(again, Refusal) else replace(again, recut=rows)
+    again = _moved(p, other, kept, values, limits)
+    return found if isinstance(again, Refusal) else replace(again, recut=other)
+
+
+def _in_axes_of(p: Group, c: Group) -> Group | None:
+    """The consumer over axes that follow its producer's, if it only loops."""
+    if not c.iterates or c.reduced or p.iterates or p.window:
+        return None
+    return _along_rows(p, c) if p.contraction is None else _in_tile_order(p, c)
+
+
+def _in_tile_order(p: Group, c: Group) -> Group | None:
+    """A consumer of a contraction that reads its result transposed, over the contraction's axes in their order: what it writes is stored
+    transposed."""
+    images = _images(p, c, tuple(v for v in p.results if v in c.reads))
+    image = _common_image(images)
+    if image is None:
+        return None
+    order = [dim for axis in p.parallel if (dim := image[axis].dim) is not None]
+    return permuted(c, order) if sorted(order) == c.parallel and order != c.parallel else None
 
 
 def _along_rows(p: Group, c: Group) -> Group | None:
     """A consumer that is a loop over as many points as the producer reads to reduce rows, with these for axes: a reshape parts the two."""
-    if not p.reductions or not p.row or p.window or p.contraction is not None or not c.iterates or c.reduced:
+    if not p.row:
         return None
     extents = p.extents((*p.parallel, *p.reduced))
     theirs = c.extents(c.parallel)
