@@ -17,6 +17,8 @@ from .llvm_passes import Job, assembly_of, objects_of
 from .llvm_split import EFFORT, Effort, split
 from .llvm_text import bfloat_as_bits, fix_float_literals
 
+_FRAME_BYTES = 16
+
 
 @uninterrupted()
 def emit_objects(module: ir.Operation, interface: str) -> list[bytes]:
@@ -52,12 +54,20 @@ def to_llvm_ir(module: ir.Operation) -> str:
     target = target_of(module)
     with module.context:
         width = ir.Attribute.parse(f'["prefer-vector-width", "{target.vector_bits}"]')
+        frame = _aligned_frame(target)
         for function in top_level(module.operation, "llvm.func"):
             if len(function.regions[0].blocks):
                 effort = function.attributes["hloom.effort"] if "hloom.effort" in function.attributes else None
                 marks = [ir.ArrayAttr.get([ir.StringAttr.get(EFFORT), effort])] if effort else []
-                function.attributes["passthrough"] = ir.ArrayAttr.get([width, *marks])
+                function.attributes["passthrough"] = ir.ArrayAttr.get([width, *frame, *marks])
     return bfloat_as_bits(fix_float_literals(translate_module_to_llvmir(module.operation)))
+
+
+def _aligned_frame(target: TargetView) -> list[ir.Attribute]:
+    """Marks of a function whose frame begins where a register may: LLVM decides whether it does before it knows of registers that it puts
+    there, and each that lies across two cache lines takes both. Platforms align frames to 16 bytes themselves."""
+    size = target.vector_bits // 8
+    return [ir.Attribute.parse(mark) for mark in ('"stackrealign"', f'["alignstack", "{size}"]')] if size > _FRAME_BYTES else []
 
 
 def _machine(target: TargetView) -> llvm.TargetMachine:
