@@ -19,11 +19,11 @@ from ...common.rewriting import walk
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
 from .nests import vector_loop
-from .rows import sums_along
+from .rows import AHEAD_BYTES, sums_along
 from .scans import scans
 from .work import Work, stride_along
 
-_ROWS_AHEAD, _AHEAD_BYTES = 8, 4096
+_ROWS_AHEAD = 8
 _PIECE_BYTES = 1024
 
 
@@ -97,7 +97,7 @@ def _next_rows(work: Work, number: int) -> int:
     assert isinstance(source, Storage)
     summed = [d for d, parallel in enumerate(work.parallel) if not parallel]
     down = stride_along(work.maps[number], source, summed[-1]) if summed else None
-    return max(_ROWS_AHEAD * down, _AHEAD_BYTES // element_bytes(source.element)) if down is not None and down > 1 else source.ahead
+    return max(_ROWS_AHEAD * down, AHEAD_BYTES // element_bytes(source.element)) if down is not None and down > 1 else source.ahead
 
 
 def _only_an_init(work: Work, inserted: set[ir.Value]) -> bool:

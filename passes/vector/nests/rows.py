@@ -33,6 +33,8 @@ from .work import Point, Work, stride_along
 _JAMMED_ROWS = 4
 _PAGE_BYTES, _MOST_AHEAD_BYTES = 4096, 16384
 """A page is what memory delivers while it answers twice; the first cache keeps four beside what is read."""
+AHEAD_BYTES = 8192
+"""Of a matrix that is read once from end to end. Half of it came late where elements are few bits: they are multiplied as fast as they come."""
 
 
 def sums_along(works: list[Work], vector: int | None) -> bool:
@@ -167,14 +169,14 @@ def _are_short_rows(streamed: list[tuple[ir.AffineMap, Storage]], jam: int) -> b
 
 
 def _looking_ahead(work: Work, streamed: list[tuple[ir.AffineMap, Storage]], jam: int | None) -> Work:
-    """The work with the distance of its prefetches: a page where rows follow each other, else the same place of the next block of rows. A
+    """The work with the distance of its prefetches: some pages where rows follow each other, else the same place of the next block of rows. A
     place further on in the same row would be the next row of this block, in the end, and nobody would ask for where the next one begins."""
     inputs = list(work.inputs)
     for m, source in streamed:
         size, step = element_bytes(source.element), 0 if jam is None else stride_along(m, source, jam) or 0
         block = _JAMMED_ROWS * step * size
         if jam is None or 0 < block <= _MOST_AHEAD_BYTES:
-            inputs[inputs.index(source)] = replace(source, ahead=(block or _PAGE_BYTES) // size)
+            inputs[inputs.index(source)] = replace(source, ahead=(block or AHEAD_BYTES) // size)
     return replace(work, inputs=inputs)
 
 

@@ -1,7 +1,7 @@
 // RUN: hloom-opt %s --tile-and-fuse --vectorize-tiles --canonicalize --split-input-file | filecheck %s
 
 // Changed: words of eight integers of four bits: a word is loaded once, a shift brings each of them to the lower end, where vpermps looks up
-// its float; a panel is a tile, read a page ahead.
+// its float; a panel is a tile, read two pages ahead.
 // CHECK-LABEL: func.func private @signed(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: memref<1024xf32>, %[[W:[a-z0-9]+]]: memref<524288xi32>
 // CHECK-SAME: hloom.tiles = 32

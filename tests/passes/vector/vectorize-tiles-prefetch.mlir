@@ -457,10 +457,10 @@ func.func private @long_rows_of_a_table(%table: tensor<4096x4096xf32>, %places: 
 
 // -----
 
-// A matrix times a vector, of rows that share pages: they are read one after the other, and a page ahead is prefetched.
+// A matrix times a vector, of rows that share pages: they are read one after the other, and two pages ahead they are prefetched.
 // CHECK-LABEL: func.func private @short_rows(
 // CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<256xf32>, %[[W:.*]]: memref<1048576xf32>
-// CHECK-DAG: %[[PAGE:.*]] = arith.constant 1024 : index
+// CHECK-DAG: %[[PAGE:.*]] = arith.constant 2048 : index
 // CHECK: %[[AT:.*]] = arith.addi
 // CHECK: %[[AHEAD:.*]] = arith.addi %{{.*}}, %[[PAGE]]
 // CHECK: memref.prefetch %[[W]][%[[AHEAD]]]
