@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import hloom
+from hloom.compiler.target import resolve
 from hloom.runtime.library import get_threads
 
 jax = pytest.importorskip("jax")
@@ -157,6 +158,22 @@ def test_rows_are_multiplied_before_the_loop(name):
     assert "LOOP_HOISTED" not in codes(inside)
     for a, b in zip(jax.tree.leaves(inside(*inputs)), jax.tree.leaves(jax.jit(function)(*inputs)), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+
+
+def test_one_row_is_multiplied_by_several_panels_of_a_tile():
+    def layer(xs, weights):
+        def step(carry, x):
+            g = x + carry[1] @ weights / 2
+            c = jax.nn.sigmoid(g[:, :128]) * carry[0] + jax.nn.sigmoid(g[:, 128:256]) * jnp.tanh(g[:, 256:384])
+            h = jax.nn.sigmoid(g[:, 384:]) * jnp.tanh(c)
+            return (c, h), h
+
+        return lax.scan(step, (jnp.zeros((1, 128)),) * 2, xs)[1]
+
+    inputs = numbers(64, 1, 512), numbers(128, 512)
+    for cores in (1, 2):  # that share the panels
+        exe = hloom.compile(layer, *inputs, target=resolve("cpu").with_entries({"cores": cores}))
+        np.testing.assert_allclose(exe(*inputs), jax.jit(layer)(*inputs), rtol=1e-5, atol=1e-5)
 
 
 def test_a_recurrent_layer_in_bf16():

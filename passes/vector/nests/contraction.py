@@ -173,7 +173,7 @@ class _Contraction:
                 self._pack(fixed, self.vector, lane_count([self.work], self.vector, self.target, block_registers(self.target, outputs)))
             streaming = self.step is None and streams(self.work, self.vector, self.jam, self.target)
             registers = block_registers(self.target, outputs) if self.jam is not None else 4 if streaming else max(1, 16 // outputs)
-            count = lane_count([self.work], self.vector, self.target, registers)
+            count = self._chunk(self.vector, registers)
             if is_shallow(self.work, self.jam):
                 self._lines(fixed, self.vector, count)
                 return
@@ -191,7 +191,7 @@ class _Contraction:
             nest_each([extents[d] for d in self.outer], lambda indices: self._rows(dict(zip(self.outer, indices)), start, lanes))
 
         assert self.vector is not None
-        count = lane_count([self.work], self.vector, self.target, registers)
+        count = self._chunk(self.vector, registers)
         columns = partial(chunks, extents[self.vector], count, self.one, lines)
         deep, some = steps_inside(self.work, self.jam, self.target), lines_inside(self.work, self.jam, self.target)
         if some:
@@ -200,6 +200,11 @@ class _Contraction:
             self._in_parts(columns, deep, None)
         else:
             columns()
+
+    def _chunk(self, vector: int, registers: int) -> int:
+        """Lanes of a chunk, of so many registers at most: none reaches from one panel of an operand to the next."""
+        widths = [storage.panels.width for storage in self.work.inputs if isinstance(storage, Storage) and storage.panels is not None]
+        return min([lane_count([self.work], vector, self.target, registers), *widths])
 
     def _in_parts(self, columns: Callable[[], None], steps: int, packed: Callable[[tuple[LinearIndex, int]], None] | None) -> None:
         """The sums of some steps of the first reduced loop after the other, for all columns each, from panels of these steps where they are
