@@ -34,7 +34,7 @@ _JAMMED_ROWS = 4
 _PAGE_BYTES, _MOST_AHEAD_BYTES = 4096, 16384
 """A page is what memory delivers while it answers twice; the first cache keeps four beside what is read."""
 AHEAD_BYTES = 8192
-"""Of a matrix that is read once from end to end. Half of it came late where elements are few bits: they are multiplied as fast as they come."""
+"""Of a matrix that is read once from end to end. Half of it came late where elements have few bits: they are multiplied at once."""
 
 
 def sums_along(works: list[Work], vector: int | None) -> bool:
@@ -169,8 +169,8 @@ def _are_short_rows(streamed: list[tuple[ir.AffineMap, Storage]], jam: int) -> b
 
 
 def _looking_ahead(work: Work, streamed: list[tuple[ir.AffineMap, Storage]], jam: int | None) -> Work:
-    """The work with the distance of its prefetches: some pages where rows follow each other, else the same place of the next block of rows. A
-    place further on in the same row would be the next row of this block, in the end, and nobody would ask for where the next one begins."""
+    """The work with the distance of its prefetches: some pages where rows follow each other, else the same place of the next block of rows.
+    A place further on in the same row would be the next row of this block, in the end, and nobody would ask for where the next one begins."""
     inputs = list(work.inputs)
     for m, source in streamed:
         size, step = element_bytes(source.element), 0 if jam is None else stride_along(m, source, jam) or 0
