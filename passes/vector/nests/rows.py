@@ -170,7 +170,7 @@ def _are_short_rows(streamed: list[tuple[ir.AffineMap, Storage]], jam: int) -> b
 
 def _looking_ahead(work: Work, streamed: list[tuple[ir.AffineMap, Storage]], jam: int | None) -> Work:
     """The work with the distance of its prefetches: some pages where rows follow each other, else the same place of the next block of rows.
-    A place further on in the same row would be the next row of this block, in the end, and nobody would ask for where the next one begins."""
+    A place further on in the same row would be the next row of this block, and nobody would ask for where the next one begins."""
     inputs = list(work.inputs)
     for m, source in streamed:
         size, step = element_bytes(source.element), 0 if jam is None else stride_along(m, source, jam) or 0
