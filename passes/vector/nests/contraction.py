@@ -202,9 +202,10 @@ class _Contraction:
             columns()
 
     def _chunk(self, vector: int, registers: int) -> int:
-        """Lanes of a chunk, of so many registers at most: none reaches from one panel of an operand to the next."""
+        """Lanes of a chunk, of so many registers at most. None ends within a panel of an operand that it has more than one of."""
+        count, columns = lane_count([self.work], vector, self.target, registers), self.work.extents[vector]
         widths = [storage.panels.width for storage in self.work.inputs if isinstance(storage, Storage) and storage.panels is not None]
-        return min([lane_count([self.work], vector, self.target, registers), *widths])
+        return count if isinstance(columns, int) and columns % count == 0 else min([count, *widths])
 
     def _in_parts(self, columns: Callable[[], None], steps: int, packed: Callable[[tuple[LinearIndex, int]], None] | None) -> None:
         """The sums of some steps of the first reduced loop after the other, for all columns each, from panels of these steps where they are

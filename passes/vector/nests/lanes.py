@@ -17,8 +17,8 @@ from hloom.dialects.storage import element_bytes, storage_element
 from ...common.bf16 import even_first, in_turn_again
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import defining_op, value_of
-from ...common.storage import Storage, loaded, stored
-from ...common.vectors import in_turn, lanes_of, splat, steps, widened
+from ...common.storage import Panels, Storage, loaded, stored
+from ...common.vectors import in_turn, joined, lanes_of, splat, steps, widened
 
 Rep: TypeAlias = "LinearIndex | ir.Value"
 
@@ -69,6 +69,8 @@ class Lanes:
         return loaded(read, storage.element)
 
     def _load_contiguous(self, storage: Storage, address: LinearIndex) -> ir.Value:
+        if storage.panels is not None and self.count > storage.panels.width:
+            return self._load_panels(storage, storage.panels, address)
         kind = self.type(storage_element(storage.element))
         start = address.uniform().address_in(storage.base)
         if storage.ahead and not storage.writable:
@@ -78,6 +80,11 @@ class Lanes:
         else:
             read = vector.maskedload(kind, storage.base, [start], self.mask, splat(kind, 0))
         return vector.shuffle(read, read, even_first(self.count)) if self.even_first else read
+
+    def _load_panels(self, storage: Storage, panels: Panels, address: LinearIndex) -> ir.Value:
+        """Whole panels, side by side."""
+        firsts = [address + number * panels.step for number in range(self.count // panels.width)]
+        return joined([Lanes(panels.width)._load_contiguous(storage, first) for first in firsts])
 
     def _load_backwards(self, storage: Storage, address: LinearIndex, live: int) -> ir.Value:
         """What lies before `address`, the nearest first: from the last live lane's element on, turned around in the register."""
