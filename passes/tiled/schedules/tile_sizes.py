@@ -286,7 +286,7 @@ def _register_tile(hero: TileOp, target: TargetView, rows: int, columns: int, de
     panels, least = ceil(columns / _TILE_COLUMNS), _TILES_A_CORE * target.cores
     if _left_lies_along_sum(hero) and sums_in_parts(rows, depth, size, target):
         most = max(_TILE_ROWS, target.l2_bytes // 8 // (size * PANEL_STEPS))
-        high = rows if rows <= most else even_size(rows, most)
+        high = _even_blocks(rows, most, block_rows(target, block_registers(target)))
         several = min(ceil(rows / high) * panels // (least // 2), target.l2_bytes // 4 // (size * high * _TILE_COLUMNS))
         return _TILE_COLUMNS * max(1, several), high
     in_parts = depth * _TILE_COLUMNS * size > target.tile_bytes
@@ -323,7 +323,12 @@ def _even_rows(hero: TileOp, extent: int, most: int, target: TargetView, *, lane
     if lanes and elements[0] == elements[1]:
         unit = block_columns(target, elements[1])
         most = ceil(most / unit) * unit
-    return most if extent <= most else min(most, ceil(even_size(extent, most) / unit) * unit)
+    return most if extent <= most else _even_blocks(extent, most, unit)
+
+
+def _even_blocks(extent: int, most: int, unit: int) -> int:
+    """The size of tiles of at most `most` that cut `extent` as evenly as whole blocks of `unit` can; `extent` where it is no more."""
+    return extent if extent <= most else min(most, ceil(even_size(extent, most) / unit) * unit)
 
 
 def _tile_element(hero: TileOp, target: TargetView) -> int:

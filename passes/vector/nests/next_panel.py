@@ -37,7 +37,7 @@ def prefetch_behind(work: Work, jam: int, rows: int, point: Point, summed: Mappi
     Declined: panels that are not in one piece, or leave no room for a second one in L2, of several taps for three; parts of sums over
     several loops, what is on the stack."""
     loops = [d for d, taps in summed.items() if taps != (0, 1)]
-    if not isinstance(work.extents[jam], int) or (inside and len(loops) > 1):
+    if inside and len(loops) > 1:
         return
     for m, source in zip(work.maps, work.inputs):
         if not isinstance(source, Storage) or source.writable or stride_along(m, source, jam) != 0:

@@ -618,11 +618,13 @@ func.func private @block_behind(%x: tensor<7x9x128xf32>, %w: tensor<2x2x128x32xf
 
 // -----
 
-// Rows that L2 does not hold follow each other: a block of six asks for those of the next one, six elements a step, as it has six rows.
+// Rows that L2 does not hold follow each other: a block of six asks for those of the next one, six elements a step, as it has six rows. It asks
+// for its share of what lies behind the panel too, though the last tile has fewer rows than the others.
 // CHECK-LABEL: func.func private @next_rows(
-// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<802816xf32>, %{{.*}}: memref<16384xf32>, %{{.*}}: memref<200704xf32>)
+// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<802816xf32>, %[[W:.*]]: memref<16384xf32>, %{{.*}}: memref<200704xf32>)
 // CHECK: scf.for %[[K:.*]] = %{{.*}} to %c256 step
-// CHECK: memref.prefetch %[[X]][%{{.*}}], read, locality<3>, data
+// CHECK-DAG: memref.prefetch %[[X]][%{{.*}}], read, locality<3>, data
+// CHECK-DAG: memref.prefetch %[[W]][%{{.*}}], read, locality<2>, data
 // CHECK: return
 
 // Declined: half of L2 holds these.
