@@ -60,7 +60,7 @@ class IntegerProduct:
 
 def integer_product(block: ir.Block) -> IntegerProduct | None:
     """What the body of a linalg.generic multiplies, if it sums products of i8, or of signed i16, in i32."""
-    arguments, ops = list(block.arguments), ops_in(block)
+    arguments, ops = _read(block), ops_in(block)
     if len(arguments) != 3 or str(arguments[2].type) != "i32" or len(ops) != 5 or (found := summed_product(block)) is None:
         return None
     extended = {op.operands[0]: op for op in map(defining_op, found[1].operands) if op is not None and op.name in _EXTENDED}
@@ -79,7 +79,7 @@ def half_product(block: ir.Block) -> ir.Type | None:
 
 def half_factors(block: ir.Block) -> tuple[ir.Type, ir.Type] | None:
     """The types of a and b, if the body of a linalg.generic is such a sum, or one in which either is an f32 as it is."""
-    arguments, ops = list(block.arguments), ops_in(block)
+    arguments, ops = _read(block), ops_in(block)
     if len(arguments) != 3 or not isinstance(arguments[2].type, ir.F32Type) or summed_product(block) is None:
         return None
     halves = [a.type for a in arguments[:2] if isinstance(a.type, (ir.BF16Type, ir.F16Type))]
@@ -89,6 +89,11 @@ def half_factors(block: ir.Block) -> tuple[ir.Type, ir.Type] | None:
     body = sorted(["arith.addf", "arith.mulf", "linalg.yield", *["arith.extf"] * len(halves)])
     once = all(len(list(v.uses)) == 1 for v in [*arguments, *(r for op in ops for r in op.results)])
     return (arguments[0].type, arguments[1].type) if once and sorted(op.name for op in ops) == body else None
+
+
+def _read(block: ir.Block) -> list[ir.Value]:
+    """Its arguments but for those of inputs that lend their extents alone."""
+    return [argument for argument in block.arguments if next(iter(argument.uses), None) is not None]
 
 
 def multiplies_bf16(block: ir.Block) -> bool:

@@ -153,9 +153,9 @@ class _Plan:
 
 def _plan(work: Work, by: tuple[Multiplier, Multiplier], target: TargetView) -> _Plan | None:
     loops = range(len(work.extents))
-    accesses = [Access.of(m, s, len(loops)) for m, s in zip(work.maps, [*work.inputs, *work.outputs])]
-    left, right, out = accesses
-    if left is None or right is None or out is None:
+    operands = [*zip(work.maps, work.inputs[:2]), *zip(work.output_maps, work.outputs)]
+    left, right, out = [Access.of(m, s, len(loops)) for m, s in operands]
+    if any(source is not None for source in work.inputs[2:]) or left is None or right is None or out is None:
         return None
     parts = [d for d in loops if not work.parallel[d] and not isinstance(work.extents[d], int)]
     plans = [*_with_rows(work, 0, left, right, out, by[0]), *_with_rows(work, 1, right, left, out, by[1])]
@@ -220,10 +220,12 @@ class _Dots:
         (left, m), right, start = self._left(fixed), *self._right(fixed)
         loops = len(self.loops) + 1
         of = {loop: ir.AffineDimExpr.get(position) for position, loop in enumerate([*self.loops, plan.depth])}
-        maps = [m, *([of[d] for d in dims] for dims in ([*plan.summed, plan.depth, plan.columns], [*plan.rows, plan.columns]))]
+        lent = self.work.inputs[2:]  # nothing but extents
+        right_loops, result_loops = [*plan.summed, plan.depth, plan.columns], [*plan.rows, plan.columns]
+        maps = [m, *([of[d] for d in dims] for dims in (right_loops, *([] for _ in lent), result_loops))]
         maps = [ir.AffineMap.get(loops, 0, dims) for dims in maps]
         inner = [*(extents[d] for d in self.loops), plan.groups(extents)]
-        work = replace(self.work, maps=maps, inputs=[left, right], outputs=[self._result(plan.out, fixed)], extents=inner)
+        work = replace(self.work, maps=maps, inputs=[left, right, *lent], outputs=[self._result(plan.out, fixed)], extents=inner)
         work = replace(work, parallel=[position <= rows for position in range(loops)])
         if start is not None:
             work = replace(work, inits=[replace(start, strides=(0,) * rows + (1,), sizes=self._sizes())], fill=[None])

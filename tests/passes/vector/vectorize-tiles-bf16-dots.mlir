@@ -264,3 +264,33 @@ module attributes {hloom.target = {}} {
     return %r : tensor<64x32xf32>
   }
 }
+
+// -----
+
+// Changed: a group's weights in pairs and its channels tell the extent of no loop, so a third operand lends that of the depth. It is no factor.
+// CHECK-LABEL: func.func private @lent(
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"
+// CHECK-NOT: math.fma
+// CHECK: return
+#x = affine_map<(m, g, n, k) -> (m, g * 24 + k)>
+#w = affine_map<(m, g, n, k) -> (g, k floordiv 2, n, k mod 2)>
+#k = affine_map<(m, g, n, k) -> (k)>
+#y = affine_map<(m, g, n, k) -> (m, g, n)>
+module attributes {hloom.target = {bf16_dot = true}} {
+  func.func private @lent(%x: tensor<8x48xbf16>, %w: tensor<2x12x32x2xbf16>) -> tensor<8x2x32xf32> attributes {hloom.kind = "conv"} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<8x2x32xf32>
+    %d = tensor.empty() : tensor<24xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x2x32xf32>) -> tensor<8x2x32xf32>
+    %r = linalg.generic {indexing_maps = [#x, #w, #k, #y], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+        ins(%x, %w, %d : tensor<8x48xbf16>, tensor<2x12x32x2xbf16>, tensor<24xf32>) outs(%f : tensor<8x2x32xf32>) {
+    ^bb0(%a: bf16, %b: bf16, %c: f32, %sum: f32):
+      %0 = arith.extf %a : bf16 to f32
+      %1 = arith.extf %b : bf16 to f32
+      %2 = arith.mulf %0, %1 : f32
+      %3 = arith.addf %sum, %2 : f32
+      linalg.yield %3 : f32
+    } -> tensor<8x2x32xf32>
+    return %r : tensor<8x2x32xf32>
+  }
+}
