@@ -60,11 +60,13 @@ LAYERS = [
     Layer((20, 21), 3, 64, (7, 7), ((3, 3), (3, 3)), stride=2),
     Layer((7, 13), 1, 32, (3, 7), ((1, 1), (3, 2))),
     Layer((6, 3), 3, 32, (3, 7), ((0, 0), (5, 5))),
+    Layer((30, 29), 33, 32, (4, 1), ((1, 1), (0, 0)), dilation=3),
+    Layer((9, 14), 48, 48, (3, 3), ((1, 1), (1, 1)), groups=2),
     Layer((14, 14), 32, 64, (3, 3), ((1, 1), (1, 1))),
     Layer((5, 5), 32, 32, (3, 3), ((1, 1), (1, 1)), groups=32),
 ]
-"""Few channels share lanes with the taps, windows reaching into padding on both sides. The last but one by Winograd's algorithm where it is
-of halves, and its weights are bound."""
+"""Few channels share lanes with the taps, windows reaching into padding on both sides. Rows of 33 channels are no whole registers, groups of
+24 features no whole panels. The last but one by Winograd's algorithm where it is of halves, and its weights are bound."""
 
 
 def check(target, layers: list[tuple[Layer, str]], instruction: str, bound: bool = True) -> None:

@@ -21,7 +21,7 @@ from torch_mlir.dialects import arith, vector
 
 from ...common.control_flow import LoopBound, for_each
 from ...common.linear_index import LinearIndex, least
-from ...common.storage import Bounds, Panels, Storage
+from ...common.storage import Bounds, Panels, Storage, row_major
 from ...common.tiled_function import size_bound
 from ...common.vectors import broadcast, splat, vector_of
 from .lanes import Lanes
@@ -76,12 +76,14 @@ class Panel:
 
     @staticmethod
     def of_rows(scratch: Scratch, source: Source, grouping: Grouping) -> Panel:
-        """[outer…][i][k]; rows of a part of the depth have room for the registers that they are stored by."""
+        """[outer…][i][k]; rows of a part of the depth have room for the registers that they are stored by, and so has the last of rows that
+        are no whole registers: each is stored with some lanes of the next one."""
         groups = groups_of(source.depth, grouping)
         groups = groups if source.live is None else columns_of(groups, grouping)
         shape = (*(size_bound(n) for n, _ in source.outer), size_bound(source.extent), groups)
-        storage = scratch(shape, grouping.lane(source.storage.element))
-        *outer, across, along = storage.strides
+        room = grouping.lanes if groups % grouping.lanes else 0
+        storage = scratch((prod(shape) + room,), grouping.lane(source.storage.element))
+        *outer, across, along = row_major(shape)
         return Panel(storage, across, along, outer)
 
     @staticmethod
