@@ -50,14 +50,14 @@ def test_a_step_is_compiled_once(kind):
     assert few == many < 12
 
 
-@pytest.mark.parametrize("kind", _KINDS)
-def test_of_narrow_elements(kind):
-    """Half of the last place of one, in the mean."""
+@pytest.mark.parametrize(("kind", "limit"), [(nn.RNN, 2**-10), (nn.GRU, 2**-11), (nn.LSTM, 2**-12)])
+def test_of_narrow_elements(kind, limit):
+    """In the mean; a cell that is rounded at each step goes twice as far astray."""
     layer, x = kind(32, 32).eval().bfloat16(), torch.randn(40, 4, 32).bfloat16()
     with torch.no_grad():
         found = hloom.compile(layer, x)(x)[0].double()
         error = (found - layer.double()(x.double())[0]).abs().mean()
-    assert error < 2**-9
+    assert error < limit
 
 
 def test_under_torch_compile_without_gradients():

@@ -12,17 +12,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import torch
+from torch import Tensor
 from torch_mlir import ir
 
 from hloom.passes.common.rewriting import i64_array, i64_attribute, value_of
 from hloom.passes.stablehlo.support import build
 from hloom.passes.stablehlo.support.dimensions import ConvDims
 
-from ..torch_registry import TorchOp, torch_lowering
+from ..torch_registry import TorchOp, torch_decomposition, torch_lowering
 
 _HALVES = ("f16", "bf16")
+
+
+@torch_decomposition("aten.convolution", before_lowering=True)
+def biased_convolution(x: Tensor, weight: Tensor, bias: Tensor | None, stride: Sequence[int], *rest: Any) -> Tensor:
+    """Of halves: torch adds the bias to the sum in f32 and rounds once."""
+    if bias is None or x.dtype not in (torch.float16, torch.bfloat16):
+        return NotImplemented
+    result = torch.ops.aten.convolution(x.float(), weight.float(), None, stride, *rest)
+    return (result + bias.float().reshape(-1, *[1] * (result.dim() - 2))).to(x.dtype)
 
 
 @torch_lowering("aten.convolution")

@@ -1,4 +1,4 @@
-"""torch.linalg.norm as the norm of a vector or of matrices."""
+"""torch.linalg.norm as the norm of a vector or of matrices; root mean squares of halves in f32."""
 
 from __future__ import annotations
 
@@ -55,3 +55,9 @@ def weight_norm_gradients(gradient: Tensor, direction: Tensor, size: Tensor, nor
     """Of `direction * size / norms`, whose norms are those of all dimensions but `dim`."""
     along = (gradient * direction).sum([d for d in range(direction.dim()) if d != dim % direction.dim()], keepdim=True) / norms
     return (gradient - direction * (along / norms)) * (size / norms), along
+
+
+@torch_decomposition("aten.rms_norm")
+def rms_norm(x: Tensor, shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None) -> Tensor:
+    """Halves are normalised and weighted in f32 and rounded once: torch-mlir does all of it in halves."""
+    return torch.ops.aten._fused_rms_norm(x, shape, weight, eps)[0]

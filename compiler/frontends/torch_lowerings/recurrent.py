@@ -123,15 +123,15 @@ def recurrent(op: TorchOp, kind: str, x: ir.Value, state: ir.Value, *rest: Any) 
     return _layers(_gru_step if kind == "gru" else _step_of(kind.removeprefix("rnn_")), x, [state], *rest)
 
 
-# Steps.
+# Steps. Of narrow elements the gates and the cell are f32, as torch's own kernels have them; what is multiplied by weights is narrow.
 
 
 def _lstm_step(weights: _Weights, given: ir.Value, state: Values) -> Values:
     hidden, cell = state
     enters, stays, new, leaves = _parts(build.add(_linear(hidden, weights.of_state, weights.state_bias), given), 4)
     cell = build.add(build.multiply(_sigmoid(stays), cell), build.multiply(_sigmoid(enters), build.elementwise("tanh", new)))
-    hidden = build.multiply(_sigmoid(leaves), build.elementwise("tanh", cell))
-    return [hidden if weights.projection is None else _linear(hidden, weights.projection), cell]
+    after = _like(hidden, build.multiply(_sigmoid(leaves), build.elementwise("tanh", cell)))
+    return [after if weights.projection is None else _like(hidden, _linear(after, weights.projection)), cell]
 
 
 def _gru_step(weights: _Weights, given: ir.Value, state: Values) -> Values:
@@ -140,15 +140,16 @@ def _gru_step(weights: _Weights, given: ir.Value, state: Values) -> Values:
     reset, update, new = _parts(given, 3)
     reset, update = _sigmoid(build.add(own[0], reset)), _sigmoid(build.add(own[1], update))
     new = build.elementwise("tanh", build.add(new, build.multiply(own[2], reset)))
-    return [build.add(build.multiply(build.subtract(hidden, new), update), new)]
+    change = build.subtract(build.convert(hidden, element_of(new)), new)
+    return [_like(hidden, build.add(build.multiply(change, update), new))]
 
 
 def _step_of(function: str) -> Callable[[_Weights, ir.Value, Values], Values]:
     def step(weights: _Weights, given: ir.Value, state: Values) -> Values:
         total = build.add(_linear(state[0], weights.of_state, weights.state_bias), given)
         if function == "relu":
-            return [build.elementwise("maximum", total, build.full_like(total, 0))]
-        return [build.elementwise(function, total)]
+            return [_like(state[0], build.elementwise("maximum", total, build.full_like(total, 0)))]
+        return [_like(state[0], build.elementwise(function, total))]
 
     return step
 
@@ -166,13 +167,14 @@ def _layers(cell: _Step, x: ir.Value, states: Values, weights: Values, biases: b
         for way in range(ways):
             number = layer * ways + way
             own = _weights(weights[number * each : (number + 1) * each], biases)
-            begin = [build.reshape(build.slice_dim(state, 0, number, number + 1), build.shape_of(state)[1:]) for state in states]
+            hidden, *cells = (build.reshape(build.slice_dim(state, 0, number, number + 1), build.shape_of(state)[1:]) for state in states)
+            begin = [hidden, *(build.convert(state, _wide(state)) for state in cells)]
             made, end = _over_time(cell, own, x, begin, backwards=way == 1)
             lasting.append(made)
             ends.append(end)
         x = build.concatenate(lasting, 2)
     stacked = [build.concatenate([build.reshape(end, [1, *build.shape_of(end)]) for end in kind], 0) for kind in zip(*ends)]
-    return [x, *stacked]
+    return [x, *(_like(state, end) for state, end in zip(states, stacked))]
 
 
 def _weights(values: Sequence[ir.Value], biases: bool) -> _Weights:
@@ -211,17 +213,27 @@ def _unrolled(cell: _Step, weights: _Weights, given: ir.Value, state: Values, ba
 
 
 def _linear(x: ir.Value, weights: ir.Value, bias: ir.Value | None = None) -> ir.Value:
-    """By the rows of the weights. Sums of narrow elements are rounded once, with the bias in them."""
+    """By the rows of the weights. Sums of narrow elements are f32."""
     *shape, depth = build.shape_of(x)
     width, _ = build.shape_of(weights)
-    element = element_of(x)
-    wide = element if element.width > 32 else ir.F32Type.get()
+    wide = _wide(x)
     kind = build.tensor([prod(shape), width], wide)
     rows, numbers = build.reshape(x, [prod(shape), depth]), build.dot_dimensions([], [], [1], [1])
     total = value_of("stablehlo.dot_general", kind, [rows, weights], dot_dimension_numbers=numbers)
     if bias is not None:
         total = build.add(total, build.broadcast(build.convert(bias, wide), kind.shape, [1]))
-    return build.reshape(build.convert(total, element), [*shape, width])
+    return build.reshape(total, [*shape, width])
+
+
+def _wide(value: ir.Value) -> ir.Type:
+    """The type in which its elements are summed."""
+    element = element_of(value)
+    return element if element.width > 32 else ir.F32Type.get()
+
+
+def _like(narrow: ir.Value, value: ir.Value) -> ir.Value:
+    """Rounded to the elements of another."""
+    return build.convert(value, element_of(narrow))
 
 
 def _parts(value: ir.Value, count: int) -> Values:
