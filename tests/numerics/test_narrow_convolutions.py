@@ -60,13 +60,16 @@ LAYERS = [
     Layer((20, 21), 3, 64, (7, 7), ((3, 3), (3, 3)), stride=2),
     Layer((7, 13), 1, 32, (3, 7), ((1, 1), (3, 2))),
     Layer((6, 3), 3, 32, (3, 7), ((0, 0), (5, 5))),
+    Layer((8, 28), 2, 32, (3, 3), ((1, 1), (1, 1))),
+    Layer((28, 5), 1, 32, (7, 1), ((3, 3), (0, 0)), stride=3),
+    Layer((5, 11), 4, 32, (3, 3), ((1, 1), (1, 1))),
     Layer((30, 29), 33, 32, (4, 1), ((1, 1), (0, 0)), dilation=3),
     Layer((9, 14), 48, 48, (3, 3), ((1, 1), (1, 1)), groups=2),
     Layer((14, 14), 32, 64, (3, 3), ((1, 1), (1, 1))),
     Layer((5, 5), 32, 32, (3, 3), ((1, 1), (1, 1)), groups=32),
 ]
-"""Few channels share lanes with the taps, windows reaching into padding on both sides. Rows of 33 channels are no whole registers, groups of
-24 features no whole panels. The last but one by Winograd's algorithm where it is of halves, and its weights are bound."""
+"""Few channels share lanes with the taps, or a pixel is a lane, windows reaching into padding on both sides. The last but one by Winograd's
+algorithm where it is of halves, and its weights are bound."""
 
 
 def check(target, layers: list[tuple[Layer, str]], instruction: str, bound: bool = True) -> None:
@@ -105,7 +108,7 @@ def test_avx2(bound):
 
 def test_vnni(monkeypatch):
     target = emulate(monkeypatch, load_target("cpu-avx2").with_entries({"int8_dot": True}))
-    check(target, [(layer, kind) for layer in LAYERS[:5] for kind in ("i8", "ui8")], "vpdpbusd.256")
+    check(target, [(layer, kind) for layer in (*LAYERS[:5], *LAYERS[8:11]) for kind in ("i8", "ui8")], "vpdpbusd.256")
 
 
 def test_avx512_bf16(monkeypatch):

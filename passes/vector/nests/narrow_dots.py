@@ -97,7 +97,13 @@ class _Plan:
         """What is read of the left operand at a point of the outer loops; None where that is no panel."""
         inside = {} if self.inside is None else {self.inside: LinearIndex()}
         dims = piece(self.map, self.left.storage, extents, self.depth, {**fixed, **inside})
-        return dims or (None if dims is None or self.inside is None else [Dim(1, 0, {})])
+        if dims is None or self.inside is None:
+            return dims
+        return [self._in_elements(dim) for dim in dims] or [Dim(1, 0, {})]
+
+    def _in_elements(self, dim: Dim) -> Dim:
+        """Where the depth walks lanes, its windows reach from lane to lane."""
+        return dim if dim.reach is None else replace(dim, reach=dim.reach.times(self.by.right.count))
 
     def elements(self, extents: list[LoopBound]) -> int:
         """Of the depth, at most."""

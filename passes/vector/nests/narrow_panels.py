@@ -144,7 +144,9 @@ class _Plane:
 
     def copy(self) -> None:
         source, panel = self.source, self.panel
-        if panel.along == 1 and source.along == 1:
+        if source.reach is not None:
+            self._windows(source.reach, *self.rows)
+        elif panel.along == 1 and source.along == 1:
             self._rows()
         elif panel.across == 1 and source.across == 1:
             self._interleave()
@@ -169,9 +171,7 @@ class _Plane:
         """Rows one by one; where they lie in one piece and are no whole vectors, all as one."""
         count, depth, (first, end) = self.grouping.count, self.source.depth, self.rows
         step = 2 * self.grouping.lanes * count
-        if self.source.reach is not None:
-            self._windows(self.source.reach, first, end)
-        elif (live := self.source.live) is not None:
+        if (live := self.source.live) is not None:
             for_each(first, end, 1, lambda i: self._row(i, live))
         elif isinstance(first, int) and isinstance(end, int) and self.source.across == depth and depth % step and depth % count == 0:
             self._row(LinearIndex(constant=first), max(0, end - first) * depth)
@@ -182,10 +182,11 @@ class _Plane:
         """Rows that exist, and one by one those of which a part does."""
         assert isinstance(first, int) and isinstance(end, int)
         whole = range(max(first, reach.whole.start), min(end, reach.whole.stop))
-        for_each(whole.start, whole.stop, 1, lambda i: self._row(i, reach.depth))
+        in_one_piece = self.source.along == 1
+        for_each(whole.start, whole.stop, 1, lambda i: self._row(i, reach.depth) if in_one_piece else self._lane_by_lane(i))
         for i in range(first, end):  # afterwards: a whole row is stored with some lanes of the next one
             if i not in whole:
-                self._part(LinearIndex(constant=i), reach.existing(i))
+                (self._part if in_one_piece else self._part_by_lanes)(LinearIndex(constant=i), reach.existing(i))
 
     def _part(self, i: LinearIndex, existing: range) -> None:
         """A row, zeros where its elements do not exist."""
@@ -197,6 +198,14 @@ class _Plane:
                 loaded = broadcast(Lanes(length).load(self.source.storage, address), 1)
                 row = vector.insert_strided_slice(loaded, row, [first - start], [1])
             self._store(self.grouping.grouped(row), i, LinearIndex(constant=start // count))
+
+    def _part_by_lanes(self, i: LinearIndex, existing: range) -> None:
+        """The same where its elements lie apart."""
+        count, zero = self.grouping.count, splat(self.source.storage.element, 0)
+        for start in range(0, self.source.depth, count):
+            places = range(start, start + count)
+            values = [self._load(Lanes(1), i, LinearIndex(constant=k)) if k in existing else zero for k in places]
+            self._store(self.grouping.joined(values), i, LinearIndex(constant=start // count))
 
     def _row(self, i: LinearIndex, length: LoopBound) -> None:
         count, lanes = self.grouping.count, self.grouping.lanes

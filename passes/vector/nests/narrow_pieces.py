@@ -45,6 +45,10 @@ class Reach:
         first = min(self.depth, max(0, self.low - self.step * row))
         return range(first, max(first, min(self.depth, self.high - self.step * row)))
 
+    def times(self, count: int) -> Reach:
+        """Of rows whose elements are each `count` of what they are here."""
+        return Reach(self.step * count, self.low * count, self.high * count, self.depth * count)
+
 
 @dataclass(frozen=True)
 class Dim:
