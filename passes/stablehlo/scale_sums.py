@@ -61,8 +61,13 @@ def _dot(op: ir.Operation) -> list[ir.Value] | None:
             operands = list(op.operands)
             operands[side] = narrow
             sums = value_of(op.name, op.results[0].type, operands, **attributes_of(op))
-            return [build.multiply(sums, on_result(op, side, scale, axis))]
+            return [_times(sums, on_result(op, side, scale, axis))]
     return None
+
+
+def _times(sums: ir.Value, scale: ir.Value) -> ir.Value:
+    """The scale may be of halves, which the sums of a dot of halves need not be."""
+    return build.multiply(sums, build.convert(scale, build.element_of(sums)))
 
 
 def _scaled(op: ir.Operation, side: int) -> tuple[ir.Value, ir.Value, int | None] | None:
@@ -93,7 +98,7 @@ def _dot_of_many(known: set[ir.Value], op: ir.Operation) -> list[ir.Value] | Non
                 operands = list(op.operands)
                 operands[side] = build.reshape(values, build.shape_of(operand))
                 sums = value_of(op.name, op.results[0].type, operands, **attributes_of(op))
-                return [build.multiply(sums, on_result(op, side, scale[0], None))]
+                return [_times(sums, on_result(op, side, scale[0], None))]
     return None
 
 

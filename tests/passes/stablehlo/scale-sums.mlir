@@ -146,3 +146,17 @@ func.func @tiny(%q: tensor<8x64x16xf16>, %k: tensor<8x64x16xf16>) -> tensor<8x64
   %0 = stablehlo.dot_general %s, %t, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<8x64x16xf16>, tensor<8x64x16xf16>) -> tensor<8x64x64xf16>
   return %0 : tensor<8x64x64xf16>
 }
+
+// -----
+
+// Changed: Halves times a number of halves; their sums are f32, and so is the number then.
+// CHECK-LABEL: func.func @of_halves
+// CHECK: %[[D:.*]] = stablehlo.dot_general {{.*}} : (tensor<2x64xbf16>, tensor<64x4xbf16>) -> tensor<2x4xf32>
+// CHECK: %[[S:.*]] = stablehlo.convert %{{.*}} : (tensor<2x4xbf16>) -> tensor<2x4xf32>
+// CHECK: stablehlo.multiply %[[D]], %[[S]] : tensor<2x4xf32>
+func.func @of_halves(%x: tensor<2x64xbf16>, %w: tensor<64x4xbf16>) -> tensor<2x4xf32> {
+  %b = stablehlo.constant dense<0.75> : tensor<2x64xbf16>
+  %s = stablehlo.multiply %x, %b : tensor<2x64xbf16>
+  %r = stablehlo.dot_general %s, %w, contracting_dims = [1] x [0] : (tensor<2x64xbf16>, tensor<64x4xbf16>) -> tensor<2x4xf32>
+  return %r : tensor<2x4xf32>
+}
