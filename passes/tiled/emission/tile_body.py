@@ -23,7 +23,7 @@ _EMITTER = IndexEmitter()
 
 @dataclass(frozen=True)
 class _Panel:
-    """The number of a panel of so many columns, or a place in one. `alone`: a tile is one panel."""
+    """The number of a panel of so many columns, or a place in one. `alone`: a tile is one panel, or a part of one."""
 
     loop: int
     width: int
@@ -147,19 +147,20 @@ class TileBody:
         )
 
     def _panel(self, tile_op: TileOp, expr: ir.AffineExpr) -> _Panel | None:
-        """What `expr` is of packed columns whose tiles are whole panels."""
+        """What `expr` is of packed columns whose tiles are whole panels, or each a part of one."""
         for kind in (ir.AffineFloorDivExpr, ir.AffineModExpr):
             if isinstance(expr, kind):
                 loop, size = dim_position(kind(expr).lhs), kind(expr).rhs
                 if loop is None or not isinstance(size, ir.AffineConstantExpr):
                     return None
                 tile, width = self.sizes.get(tile_op.axes[loop]), ir.AffineConstantExpr(size).value
-                whole = tile is not None and tile % width == 0
-                return _Panel(loop, width, kind is ir.AffineFloorDivExpr, tile == width) if whole else None
+                if tile is None or (tile % width and width % tile):
+                    return None
+                return _Panel(loop, width, kind is ir.AffineFloorDivExpr, width % tile == 0)
         return None
 
     def _local_map(self, tile_op: TileOp, m: ir.AffineMap) -> ir.AffineMap:
-        """`m` on the tile's slices: where a tile is one panel its number is 0 there, and a place in it is the loop itself."""
+        """`m` on the tile's slices: where a tile is of one panel its number is 0 there, and a place in it is the loop itself."""
         results = []
         for expr in m.results:
             panel = self._panel(tile_op, expr) if self._tiled_dims(tile_op, expr) else None
@@ -186,8 +187,7 @@ class TileBody:
                 sizes.append(shape[position] if axis is None else self.size[axis])
             elif (panel := self._panel(tile_op, expr)) is not None:
                 axis = tile_op.axes[panel.loop]
-                width = index_constant(panel.width)
-                offsets.append(value_of("arith.divui", width.type, [self.offset[axis], width]) if panel.is_number else 0)
+                offsets.append(self._panel_start(panel, axis))
                 sizes.append(self._panels(panel, self.size[axis]) if panel.is_number else self._places(panel, self.size[axis]))
             else:
                 offsets.append(self._start(expr, tile_op))
@@ -196,10 +196,18 @@ class TileBody:
             return source
         return extract_slice(source, offsets, sizes)
 
+    def _panel_start(self, panel: _Panel, axis: int) -> int | ir.Value:
+        """The first panel of the tile, or the first place in it."""
+        if not panel.is_number and self.sizes[axis] % panel.width == 0:
+            return 0
+        return _EMITTER.emit("divui" if panel.is_number else "remui", self.offset[axis], index_constant(panel.width))
+
     def _panels(self, panel: _Panel, columns: int | ir.Value) -> int | ir.Value:
         """How many panels so many columns are."""
-        if isinstance(columns, int) or panel.alone:
-            return 1 if isinstance(columns, ir.Value) else columns // panel.width
+        if panel.alone:
+            return 1
+        if isinstance(columns, int):
+            return columns // panel.width
         last = _EMITTER.emit("addi", columns, index_constant(panel.width - 1))
         return _EMITTER.emit("divui", last, index_constant(panel.width))
 
