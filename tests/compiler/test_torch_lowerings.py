@@ -351,3 +351,10 @@ def test_halves_are_rounded_once(dtype: torch.dtype, layer: torch.nn.Module, sha
         found = hloom.compile(layer.to(dtype), x)(x)
     error, least = ((rounded.double() - exact).norm() for rounded in (found, exact.to(dtype)))
     assert error < 1.1 * least
+
+
+@pytest.mark.parametrize("stride", [2, 3, 4])
+def test_transposed_convolutions_of_given_weights(stride: int) -> None:
+    """The image is turned about where it has fewer elements than the weights: the result is read from its end, at quotients below zero."""
+    x, weight = torch.randn(1, 64, 4, 7), torch.randn(64, 24, 3, 3)
+    check(lambda x, weight: torch.nn.functional.conv_transpose2d(x, weight, None, stride, 1), x, weight, rtol=1e-4, atol=1e-4)
