@@ -201,5 +201,5 @@ def _values(node: Node) -> Iterator[tuple[Any, ...]]:
 
 
 def _orders(nodes: Sequence[Node]) -> dict[int, tuple[int, ...]]:
-    """How the tensors lie that are dense and not row-major."""
+    """How the tensors lie that are not row-major."""
     return {index: order for index, node in enumerate(nodes) if (order := order_of_value(node.meta["val"]))}

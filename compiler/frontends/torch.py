@@ -85,7 +85,7 @@ def _plain(exported: torch.export.ExportedProgram) -> torch.export.ExportedProgr
 
 
 def _orders(exported: torch.export.ExportedProgram, names: Sequence[str], changed: Sequence[str]) -> dict[int, tuple[int, ...]]:
-    """How the user's inputs lie that are dense and not row-major (channels_last), by their index among the arguments."""
+    """How the user's inputs lie that are not row-major (channels_last), by their index among the arguments."""
     placeholders = {node.name: node for node in exported.graph.nodes if node.op == "placeholder"}
     found = {
         index: order_of_value(placeholders[name].meta.get("val"))

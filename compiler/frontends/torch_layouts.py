@@ -20,15 +20,28 @@ _CONVOLUTION = torch.ops.aten.conv3d.default
 
 
 def order_of_value(value: Any) -> tuple[int, ...]:
-    """The order of a described tensor's dimensions in memory; () where it is row-major, not dense, or of sizes that are open."""
+    """The order of a described tensor's dimensions in memory; () where it is row-major, repeats elements, or has sizes that are open.
+
+    A view with gaps, as some channels of an image in channels_last, has the order of what it is a view of.
+    """
     if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
         return ()
     shape, strides = value.shape, value.stride()
-    return order_of(shape, strides) if all(type(size) is int for size in (*shape, *strides)) else ()
+    return order_of(shape, _without_gaps(shape, strides)) if all(type(size) is int for size in (*shape, *strides)) else ()
+
+
+def _without_gaps(shape: Sequence[int], strides: Sequence[int]) -> Sequence[int]:
+    """The strides of a dense array whose dims lie in the order of these."""
+    if 0 in strides:
+        return strides
+    dense, step = list(strides), 1
+    for d in sorted(range(len(shape)), key=lambda d: (strides[d], -d)):
+        dense[d], step = step, step * max(shape[d], 1)
+    return dense
 
 
 def result_orders(exported: torch.export.ExportedProgram, results: Sequence[Node]) -> dict[int, tuple[int, ...]]:
-    """How the results lie that are dense and not row-major, by their index."""
+    """How the results lie that are not row-major, by their index."""
     values: list[Any] = [node.meta.get("val") for node in results]
     if any(node.target is _CONVOLUTION and _memory_format(node.args) for node in exported.graph.nodes):
         again = _Described(exported.graph_module, garbage_collect_values=False)

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 import hloom
+from hloom.compiler.frontends.torch_layouts import order_of_value
 from hloom.runtime.errors import DamagedFileError, InputError, ShapeError
 from hloom.runtime.layouts import order_of
 from hloom.runtime.program import LoadedProgram
@@ -69,6 +70,40 @@ def test_the_input_is_read_where_it_lies(exe):
     assert str(exe.program.signature.inputs[0]) == "2x7x6x5xf32"
     assert str(exe.signature.inputs[0]) == "2x5x7x6xf32"
     assert all("transpose" not in group["ops"] for group in exe.report.data["groups"] if group["entry"] == "main")
+
+
+class Parts(nn.Module):
+    def forward(self, x):
+        return x[:, :2], x[:, :, 1:4] + 1
+
+
+def test_parts_have_the_order_of_the_whole():
+    module = Parts()
+    exe = hloom.compile(module, IMAGES)
+    assert [spec.order for spec in exe.program.signature.outputs] == [(0, 2, 3, 1)] * 2
+    for found, expected in zip(exe(IMAGES), module(IMAGES)):
+        assert torch.equal(found, expected)
+
+
+def test_an_operand_with_gaps_has_the_order_of_what_it_is_a_part_of():
+    part = IMAGES[:, 1:4]
+    exe = hloom.compile(Parts(), part)
+    assert [spec.order for spec in exe.program.signature.inputs] == [(0, 2, 3, 1)]
+    for given in (part, part.contiguous(), IMAGES[:, 2:]):
+        for found, expected in zip(exe(given), Parts()(given)):
+            assert torch.equal(found, expected)
+
+
+def test_gradients_of_parts_lie_as_the_parts():
+    parts = [IMAGES[:, :2].contiguous(memory_format=torch.channels_last).requires_grad_(), IMAGES.clone().requires_grad_()]
+    joined = torch.compile(lambda *given: torch.cat(given, 1), backend="hloom", dynamic=False)(*parts)
+    for part, gradient in zip(parts, torch.autograd.grad(joined, parts, joined.detach())):
+        assert torch.equal(gradient, part) and gradient.is_contiguous(memory_format=torch.channels_last)
+
+
+@pytest.mark.parametrize(("stride", "order"), [((90, 1, 18, 3), (0, 2, 3, 1)), ((0, 1, 18, 3), ()), ((1, 1, 1, 1), ())])
+def test_order_of_what_has_gaps(stride, order):
+    assert order_of_value(torch.zeros(999).as_strided((2, 3, 4, 6), stride)) == order
 
 
 def test_other_arrays_are_copied(exe, net):
