@@ -41,7 +41,7 @@ def emit_elementwise(works: list[Work], captured: Captured, target: TargetView, 
     outer = [d for d in range(len(extents)) if d not in (vector, crossing)]
     inner = [] if crossing is None else [crossing]
 
-    along_vector = None if vector is None else cuts(works, vector)
+    along_vector = None if vector is None else cuts(works, vector, shortest=2)
     around = cuts_around(works, outer, along_vector)
 
     def at(indices: list[LinearIndex], reach: Reach) -> None:

@@ -6,7 +6,8 @@ So are concatenations and pads: what was a gather at clamped indices and a selec
 loop, the index is that of the loop and where the tile begins: each piece is what the tile has of it, often nothing.
 
 Must hold: what the loop's index is compared with is constant, and so is the extent of the loop, or of all tiles' loops together.
-Declined: more than six cuts; bodies of many ops, of loops other than the vector loop.
+Declined: more than six cuts, and more than eight pieces of several loops together, but of bodies that mostly choose what
+they read, as those of concatenations of many: little of them is left in a piece. Bodies of many ops, of loops other than the vector loop.
 """
 
 from __future__ import annotations
@@ -31,6 +32,11 @@ _MOST_CUTS = 6
 _MOST_PIECES = 8
 """Of all loops together: so often is the body emitted."""
 _SHORT_BODY = 64
+_MOST_OPS = 32768
+"""Of a body, as often as it is emitted for the pieces of one loop."""
+_COMPUTED = 32
+"""What an op of a body that every piece computes counts as: it is emitted for several registers, and stays."""
+_CHOOSING = ("arith.constant", "arith.cmpi", "arith.select", "tensor.extract", "linalg.yield")
 
 Reach = Mapping[ir.Value, tuple[int, int]]
 
@@ -47,8 +53,8 @@ class Cuts:
         return list(zip([0, *self.at], [*self.at, self.total]))
 
 
-def cuts(works: list[Work], loop: int) -> Cuts | None:
-    """The cuts of the loop; None where there are none, or too many."""
+def cuts(works: list[Work], loop: int, shortest: int = 1) -> Cuts | None:
+    """The cuts of the loop; None where there are none, or too many: more than six want pieces of `shortest` elements on the average."""
     found = [cut for work in works if work.block is not None for cut in _turns(work.block, loop)]
     bases = {base for base, _ in found}
     if len(bases) != 1:
@@ -56,21 +62,30 @@ def cuts(works: list[Work], loop: int) -> Cuts | None:
     (base,) = bases
     total = _total(works[0], loop, base)
     places = sorted({place for _, place in found if total is not None and 0 < place < total})
-    return Cuts(places, base, total) if total is not None and 0 < len(places) <= _MOST_CUTS else None
+    if total is None or not places:
+        return None
+    most = min(_most_pieces(works), total // shortest)
+    return Cuts(places, base, total) if len(places) < max(_MOST_CUTS + 1, most) else None
 
 
 def cuts_around(works: list[Work], loops: Sequence[int], inner: Cuts | None) -> dict[int, Cuts]:
     """The cuts of loops around a vector loop that has the cuts `inner`, the outermost first, as far as the pieces are few."""
     found: dict[int, Cuts] = {}
     pieces = 1 if inner is None else len(inner.pieces())
-    if sum(work.body_size() for work in works) > _SHORT_BODY:
-        return found
+    several = _MOST_PIECES if sum(work.body_size() for work in works) <= _SHORT_BODY else 0
     for loop in loops:
         known = cuts(works, loop)
-        if known is not None and pieces * len(known.pieces()) <= _MOST_PIECES:
+        if known is not None and pieces * len(known.pieces()) <= (several if pieces > 1 else max(several, _most_pieces(works))):
             found[loop] = known
             pieces *= len(known.pieces())
     return found
+
+
+def _most_pieces(works: list[Work]) -> int:
+    """How many pieces of one loop the bodies may be emitted for."""
+    ops = [op for work in works if work.block is not None for op in ops_in(work.block)]
+    computed = [op for op in ops if op.name not in _CHOOSING and not isinstance(op.results[0].type, ir.IndexType)]
+    return _MOST_OPS // (len(ops) + _COMPUTED * len(computed))
 
 
 def _total(work: Work, loop: int, base: ir.Value | None) -> int | None:

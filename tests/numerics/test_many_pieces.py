@@ -1,0 +1,27 @@
+"""Concatenations of many operands along each dimension, alone and with what follows them in their kernel."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+from jax import lax
+
+import hloom
+
+
+@pytest.mark.parametrize("kind", [np.float32, ml_dtypes.bfloat16, np.int8], ids=str)
+@pytest.mark.parametrize(("count", "axis", "extent"), [(9, 1, 16), (11, 2, 5), (9, 0, 1), (24, 1, 1), (24, 2, 1), (40, 2, 3), (80, 1, 2)])
+def test_concatenation(kind, count, axis, extent):
+    shape = [3, 7, 19]
+    shape[axis] = extent
+    pieces = [np.arange(np.prod(shape), dtype=np.float32).reshape(shape).astype(kind) + kind(number) for number in range(count)]
+    found = hloom.compile(lambda *pieces: lax.neg(lax.concatenate(pieces, axis)), *pieces)(*pieces)
+    np.testing.assert_array_equal(found, -np.concatenate(pieces, axis))
+
+
+def test_pieces_of_tiles():
+    """Rows of which a tile has some, and of those a part of the pieces."""
+    pieces = [np.full((extent, 130), extent, np.float32) for extent in range(30, 60)]
+    found = hloom.compile(lambda *pieces: lax.concatenate(pieces, 0) + 1, *pieces)(*pieces)
+    np.testing.assert_array_equal(found, np.concatenate(pieces) + 1)
