@@ -26,6 +26,15 @@ def topk(op: TorchOp, x: ir.Value, k: int, dim: int, largest: bool, sorted: bool
     return [build.slice_dim(each, dim % len(build.shape_of(x)), 0, k) if build.shape_of(x) else each for each in found]
 
 
+@torch_decomposition("aten.topk", before_lowering=True)
+def greatest(x: torch.Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[torch.Tensor, torch.Tensor]:
+    """The one greatest is where a reduction finds it. Among floats the least is not: NaN is greater than anything here."""
+    if k != 1 or not x.dim() or not (largest or not x.is_floating_point()):
+        return NotImplemented
+    places = (torch.argmax if largest else torch.argmin)(x, dim, True)
+    return x.gather(dim, places), places
+
+
 @torch_decomposition("aten.kthvalue")
 def kthvalue(x: torch.Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
     values, places = torch.sort(x, dim=dim, stable=True)
