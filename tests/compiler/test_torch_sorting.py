@@ -50,3 +50,16 @@ def test_as_eager(name):
     pairs = zip(got, wanted, strict=True) if isinstance(wanted, tuple) else [(got, wanted)]
     for g, w in pairs:
         torch.testing.assert_close(g, w, rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize(("k", "dim", "largest"), [(1, 1, True), (1, 0, False), (8, 1, False), (3, 0, True), (9, 1, True)])
+def test_places_of_a_few(kind, k, dim, largest):
+    """Those that a stable sort finds, of infinities, zeros and NaN too; more than eight are sorted."""
+    torch.manual_seed(0)
+    x = torch.randint(-2, 3, (11, 40)).to(kind)
+    x[2:9, 2:39:3], x[3:8, 1::4], x[4, :], x[5, 3:], x[1, ::2] = torch.inf, -torch.inf, -torch.inf, -torch.nan, -0.0
+    values, places = torch.sort(x, dim=dim, descending=largest, stable=True)
+    found = hloom.compile(Calls(lambda x: torch.topk(x, k, dim, largest)), x)(x)
+    torch.testing.assert_close(found[0], values.narrow(dim, 0, k), rtol=0, atol=0, equal_nan=True)
+    assert torch.equal(found[1], places.narrow(dim, 0, k))

@@ -9,6 +9,9 @@ from hloom.passes.stablehlo.support import build
 
 from ..torch_registry import TorchOp, torch_decomposition, torch_lowering
 
+_FEW = 8
+"""So many of the greatest cost less one by one than a sort that stops."""
+
 
 @torch_lowering("aten.sort.default")
 def sort(op: TorchOp, x: ir.Value, dim: int, descending: bool) -> list[ir.Value]:
@@ -27,12 +30,27 @@ def topk(op: TorchOp, x: ir.Value, k: int, dim: int, largest: bool, sorted: bool
 
 
 @torch_decomposition("aten.topk", before_lowering=True)
-def greatest(x: torch.Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[torch.Tensor, torch.Tensor]:
-    """The one greatest is where a reduction finds it. Among floats the least is not: NaN is greater than anything here."""
-    if k != 1 or not x.dim() or not (largest or not x.is_floating_point()):
+def few(x: torch.Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[torch.Tensor, torch.Tensor]:
+    """A few of floats are found one by one: the extreme of what was not taken, and its first place."""
+    if not 0 < k <= _FEW or not x.dim() or x.dtype not in (torch.float32, torch.bfloat16, torch.float16):
         return NotImplemented
-    places = (torch.argmax if largest else torch.argmin)(x, dim, True)
-    return x.gather(dim, places), places
+    extent, shape = x.shape[dim], [1] * x.dim()
+    shape[dim] = extent
+    places = torch.arange(extent, dtype=torch.int32, device=x.device).reshape(shape)
+    keys, taken = _keys(x) if largest else ~_keys(x), []
+    for _ in range(k):
+        stands = keys == keys.amax(dim, keepdim=True)
+        taken.append(torch.where(stands, places, extent).amin(dim, keepdim=True))
+        keys = torch.where(places == taken[-1], -(2**31), keys)
+    found = torch.cat(taken, dim).to(torch.int64)
+    return x.gather(dim, found), found
+
+
+def _keys(x: torch.Tensor) -> torch.Tensor:
+    """Integers in torch's order of floats of up to 32 bits; none, nor its complement, is the least integer."""
+    bits = x.float().view(torch.int32)
+    ordered = torch.where(x == 0, 0, bits ^ (bits >> 31 & 0x7FFFFFFF))
+    return torch.where(x.isnan(), 0x7FFFFFFE, ordered)
 
 
 @torch_decomposition("aten.kthvalue")
