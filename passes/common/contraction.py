@@ -12,7 +12,7 @@ from hloom.dialects.target import TargetView
 from .affine import used_dims
 from .axes import TileOp
 from .nibbles import nibble_product
-from .rewriting import defining_op, ops_in
+from .rewriting import defining_op, is_used, ops_in
 
 SHALLOW = 8
 """Sums of so few steps store about as often as they load: their results are computed line by line, as those of elementwise ops are."""
@@ -93,7 +93,7 @@ def half_factors(block: ir.Block) -> tuple[ir.Type, ir.Type] | None:
 
 def _read(block: ir.Block) -> list[ir.Value]:
     """Its arguments but for those of inputs that lend their extents alone."""
-    return [argument for argument in block.arguments if next(iter(argument.uses), None) is not None]
+    return [*filter(is_used, block.arguments)]
 
 
 def multiplies_bf16(block: ir.Block) -> bool:
