@@ -15,9 +15,11 @@ them here, and long kernels: long code is straight code, which was written as it
 and no search for pointers that move along loops: the code is as fast, in a third of the time. Other contractions that load rows of
 registers, as depthwise convolutions, vectorize-tiles marks as "some": windows load some rows twice, which one more pass finds. Rows that
 are reduced alone get slower by a tenth so; marked as "more" they have the same passes, and keep pointers that move along loops. What looks
-elements up at an index of each lane, windows of pixels in a register and scalar loops keep all: some get slower by up to a third.
+elements up at an index of each lane, windows of pixels in a register and scalar loops keep all: some get slower by up to a third. Long
+kernels that have scalar loops for LLVM to vectorise, as selections have beside the straight code of their sorts, are marked as "full".
 
-Must hold: the thunk stage. Declined: a kernel that a loop of the host's runs, which LLVM inlines there, and one that no program runs.
+Must hold: the thunk stage. Declined: a kernel that a loop of the host's runs, which LLVM inlines there, and one that no program runs,
+and one that is marked as "full".
 """
 
 from __future__ import annotations
@@ -51,12 +53,13 @@ def spare_llvm_passes(module: ir.Operation, *, long: int = 1500) -> None:
         if name in looping:
             if "hloom.effort" in kernel.attributes:
                 del kernel.attributes["hloom.effort"]
-        elif name in programs and not _is_least(kernel) and (programs[name] == {"init"} or _has(kernel, long)):
+        elif name in programs and _effort(kernel) not in ("least", "full") and (programs[name] == {"init"} or _has(kernel, long)):
             kernel.attributes["hloom.effort"] = ir.StringAttr.get("least", module.context)
 
 
-def _is_least(kernel: ir.Operation) -> bool:
-    return "hloom.effort" in kernel.attributes and ir.StringAttr(kernel.attributes["hloom.effort"]).value == "least"
+def _effort(kernel: ir.Operation) -> str | None:
+    """What the kernel is marked as."""
+    return ir.StringAttr(kernel.attributes["hloom.effort"]).value if "hloom.effort" in kernel.attributes else None
 
 
 def _has(kernel: ir.Operation, ops: int) -> bool:

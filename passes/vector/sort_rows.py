@@ -48,7 +48,7 @@ from .sorting.network import NetworkSort
 from .sorting.quick import QuickSort
 from .sorting.radix import RadixSort
 from .sorting.ranks import RankSort
-from .sorting.selection import Selection, Sort, capacity
+from .sorting.selection import Selection, Sort, capacity, selects
 from .sorting.words import WordSort
 from .support.open_kernel import open_kernel
 
@@ -84,6 +84,8 @@ def _build(function: ir.Operation, target: TargetView) -> None:
             sort: RowSort = WordSort(s, key, length, inputs, scratch).emit
         else:
             sort = _algorithm(comparator, key, s, length, first, target)
+            if selects(length, first):
+                kernel.attributes["hloom.effort"] = ir.StringAttr.get("full")  # its passes over blocks are for LLVM to vectorise
         alone = key if first == length else None
         together = alone is not None and NetworkSort.fits(alone, inputs, length, prod(outer), target.vector_bits)
         if alone is not None and KeySort.fits(alone, inputs, length, target.vector_bits):
@@ -121,7 +123,7 @@ def _sort_of(function: ir.Operation) -> ir.Operation:
 
 def _algorithm(comparator: Comparator, key: Key | None, s: Scalars, length: int, first: int, target: TargetView) -> RowSort:
     """The sort of rows of which so many elements are read."""
-    if capacity(first) <= length // 2:
+    if selects(length, first):
         sort = _in_place(comparator, key, s, first, target)
         return Selection(s, comparator, key, length, first, sort).emit
     if key is None or length >= LONG:

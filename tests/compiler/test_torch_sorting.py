@@ -63,3 +63,18 @@ def test_places_of_a_few(kind, k, dim, largest):
     found = hloom.compile(Calls(lambda x: torch.topk(x, k, dim, largest)), x)(x)
     torch.testing.assert_close(found[0], values.narrow(dim, 0, k), rtol=0, atol=0, equal_nan=True)
     assert torch.equal(found[1], places.narrow(dim, 0, k))
+
+
+@pytest.mark.parametrize(("length", "k"), [(400, 9), (1003, 20), (233, 11)])
+def test_selections_are_stable(length, k):
+    """Rows of no whole number of blocks, with ties, NaNs, zeros of two signs, and in order already."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(37, length, generator=generator)
+    broken = torch.where(torch.rand(37, length, generator=generator) < 0.02, float("nan"), x)
+    broken[0], broken[1] = 0.0, -0.0
+    rows = [x, x.bfloat16(), torch.randint(0, 4, (37, length), generator=generator).float(), broken, x.sort(-1)[0]]
+    found = hloom.compile(lambda *rows: [torch.topk(each, k, largest=way) for each in rows for way in (True, False)], *rows)(*rows)
+    for (values, places), (each, way) in zip(found, ((each, way) for each in rows for way in (True, False))):
+        expected, order = torch.sort(each, dim=-1, descending=way, stable=True)
+        assert torch.equal(places, order[:, :k])
+        torch.testing.assert_close(values, expected[:, :k], rtol=0, atol=0, equal_nan=True)

@@ -81,14 +81,24 @@ func.func private @together(%x: tensor<20x5xi32>) -> (tensor<20x5xi32>, tensor<2
 
 // Changed: Of 900 elements 2 are read: those of a block that come before the last of the best are appended, where there is any.
 // CHECK-LABEL: func.func private @first
-// CHECK: scf.for %[[START:.*]] = %c104{{.*}} to %c1000 step %c64 iter_args(%[[COUNT:.*]] = %c104{{.*}}, %{{.*}}) -> (index, i32)
-// CHECK: %[[FULL:.*]] = arith.cmpi ugt, %[[COUNT]], %c40
+// CHECK-SAME: hloom.effort = "full"
+// CHECK: scf.for %[[START:.*]] = %c52{{.*}} to %c948 step %c32 iter_args(%[[COUNT:.*]] = %c52{{.*}}, %{{.*}}) -> (index, i32)
+// CHECK: %[[FIRST:.*]] = arith.minsi %[[START]], %c868
+// CHECK: %[[FULL:.*]] = arith.cmpi ugt, %[[COUNT]], %c20
 // CHECK: %[[LAST:.*]] = arith.cmpi uge, %[[START]], %c900{{.*}} : index
 // CHECK: arith.ori %[[FULL]], %[[LAST]]
 // CHECK: scf.if %{{.*}} -> (index, i32)
 // CHECK: %[[ANY:.*]] = scf.for {{.*}} -> (i1)
 // CHECK: arith.cmpi ult
-// CHECK: scf.if %[[ANY]] -> (index)
+// CHECK: %[[NEW:.*]] = arith.cmpi ult, %[[START]], %c900{{.*}} : index
+// CHECK: %[[FOUND:.*]] = arith.andi %[[ANY]], %[[NEW]]
+// CHECK: scf.if %[[FOUND]] -> (index)
+// CHECK: %[[BITS:.*]] = scf.for {{.*}} -> (i32)
+// CHECK: arith.shli
+// CHECK: %[[READ:.*]] = arith.subi %[[START]], %[[FIRST]]
+// CHECK: arith.andi %[[BITS]]
+// CHECK: scf.while
+// CHECK: math.cttz
 func.func private @first(%x: tensor<4x900xf32>) -> (tensor<4x900xf32>, tensor<4x900xf32>) attributes {hloom.kind = "sort"} {
   %0 = "stablehlo.sort"(%x) <{dimension = 1 : i64}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
