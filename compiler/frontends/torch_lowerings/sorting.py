@@ -11,6 +11,8 @@ from ..torch_registry import TorchOp, torch_decomposition, torch_lowering
 
 _FEW = 8
 """So many of the greatest cost less one by one than a sort that stops."""
+_STEPS = 1 << 14
+"""Elements that are read again, at most: of longer rows a selection reads most but once."""
 
 
 @torch_lowering("aten.sort.default")
@@ -32,7 +34,7 @@ def topk(op: TorchOp, x: ir.Value, k: int, dim: int, largest: bool, sorted: bool
 @torch_decomposition("aten.topk", before_lowering=True)
 def few(x: torch.Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[torch.Tensor, torch.Tensor]:
     """A few of floats are found one by one: the extreme of what was not taken, and its first place."""
-    if not 0 < k <= _FEW or not x.dim() or x.dtype not in (torch.float32, torch.bfloat16, torch.float16):
+    if not 0 < k <= _FEW or not x.dim() or (k - 2) * x.shape[dim] > _STEPS or x.dtype not in (torch.float32, torch.bfloat16, torch.float16):
         return NotImplemented
     extent, shape = x.shape[dim], [1] * x.dim()
     shape[dim] = extent
