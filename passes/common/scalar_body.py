@@ -208,7 +208,7 @@ def affine(expr: ir.AffineExpr, dims: Sequence[Rep], emit: Callable[[str, Rep, R
         total = linear(name, a, b)
         if total is not None:
             return total
-        if name not in ("divui", "remui") or min(a.constant, *a.terms.values()) >= 0:
+        if name not in ("divui", "remui") or min([a.constant, *a.terms.values()]) >= 0:
             return emit(name, a, b)
         rest = emit(name, a + b.constant * _FAR, b)  # may be below zero: `(18 - d) floordiv 3` is `(-d) floordiv 3 + 6` in a map
         return emit("addi", rest, LinearIndex(constant=-_FAR)) if name == "divui" else rest

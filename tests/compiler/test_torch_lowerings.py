@@ -358,3 +358,13 @@ def test_transposed_convolutions_of_given_weights(stride: int) -> None:
     """The image is turned about where it has fewer elements than the weights: the result is read from its end, at quotients below zero."""
     x, weight = torch.randn(1, 64, 4, 7), torch.randn(64, 24, 3, 3)
     check(lambda x, weight: torch.nn.functional.conv_transpose2d(x, weight, None, stride, 1), x, weight, rtol=1e-4, atol=1e-4)
+
+
+def test_few_channels_transposed() -> None:
+    """The places of some elements are quotients of constants."""
+    check(
+        torch.nn.ConvTranspose2d(3, 3, 2, (1, 3), (1, 2), dilation=(1, 2), bias=False).eval(),
+        torch.randn(3, 3, 24, 10),
+        rtol=1e-4,
+        atol=1e-4,
+    )
