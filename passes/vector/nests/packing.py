@@ -46,6 +46,8 @@ FAR_BYTES = 1024
 _PAGE_BYTES = 4096
 _LEAST_COLUMNS = 64
 """Of fewer, a copy of the rows costs a tenth of their products."""
+_NOWHERE = -(1 << 62)
+"""An address that no panel begins at: zeros around an operand let one begin a little before it."""
 
 Scratch = Callable[[tuple[int, ...], ir.Type], Storage]
 
@@ -226,7 +228,7 @@ def unless_repeated(address: LinearIndex, scratch: Scratch, body: Callable[[], o
     last = scratch((1 + len(others),), ir.IndexType.get()).base
     with ir.InsertionPoint.after(last.owner):
         for place in range(1 + len(others)):
-            memref.store(LinearIndex(constant=-1).value(), last, [LinearIndex(constant=place).value()])
+            memref.store(LinearIndex(constant=_NOWHERE).value(), last, [LinearIndex(constant=place).value()])
     known = [(index.value(), LinearIndex(constant=place).value()) for place, index in enumerate((address, *others))]
     differs = None
     for now, place in known:

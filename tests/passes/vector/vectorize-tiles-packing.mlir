@@ -4,7 +4,7 @@
 // this one read the same panel. The product then reads the panel front to back.
 // CHECK-LABEL: func.func private @scores(
 // CHECK-SAME: %[[LO:.*]]: index, %[[HI:.*]]: index, %[[Q:.*]]: memref<49152xf32>, %[[K:.*]]: memref<49152xf32>, %[[O:.*]]: memref<98304xf32>)
-// CHECK-DAG: %[[NONE:.*]] = arith.constant -1 : index
+// CHECK-DAG: %[[NONE:.*]] = arith.constant -4611686018427387904 : index
 // CHECK-DAG: %[[PANEL:.*]] = memref.alloca() {alignment = 64 : i64} : memref<2048xf32>
 // CHECK-DAG: %[[LAST:.*]] = memref.alloca() {{.*}}: memref<1xindex>
 // CHECK: memref.store %[[NONE]], %[[LAST]]
