@@ -195,3 +195,17 @@ def test_an_order_of_no_dims(exe):
     artifact.manifest["arguments"][-1]["order"] = [0, 2, 3, 3]
     with pytest.raises(DamagedFileError, match="order"):
         LoadedProgram.read(artifact)
+
+
+@pytest.mark.parametrize("groups", [1, 2, 16])
+def test_the_batch_of_one_image_is_exchanged_for_its_channels(groups: int) -> None:
+    class Exchanged(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = torch.nn.Conv2d(16, 64, 3, padding=1, groups=groups)
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.layer(x).relu().transpose(0, 1)
+
+    module, image = Exchanged().eval(), torch.randn(1, 16, 14, 18).contiguous(memory_format=torch.channels_last)
+    torch.testing.assert_close(hloom.compile(module, image)(image), module(image), rtol=1e-4, atol=1e-4)

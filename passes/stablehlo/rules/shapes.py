@@ -114,7 +114,21 @@ def _transpose(op: ir.Operation) -> Values:
     if inner := _producer(x, "broadcast_in_dim"):
         moved = [permutation.index(d) for d in integers(inner, "broadcast_dimensions")]
         return [build.broadcast(inner.operands[0], build.shape_of(op.results[0]), moved)]
-    return None
+    before = _turned_back(x, permutation)
+    return None if before is None else [build.reshape(before, build.shape_of(op.results[0]))]
+
+
+def _turned_back(x: ir.Value, permutation: list[int]) -> ir.Value | None:
+    """What a transpose, and a reshape that only adds and drops dimensions of extent 1, had before `permutation` turns the others back."""
+    reshape = _producer(x, "reshape")
+    first = _producer(reshape.operands[0], "transpose") if reshape else None
+    places = unit_mapping(build.shape_of(first.results[0]), build.shape_of(x)) if first else None
+    if first is None or places is None:
+        return None
+    before, taken = first.operands[0], integers(first, "permutation")
+    source = {place: d for place, d in zip(places, taken, strict=True) if build.shape_of(before)[d] != 1}
+    order = [source[d] for d in permutation if d in source]
+    return before if order == sorted(order) else None
 
 
 def _reverse(op: ir.Operation) -> Values:

@@ -169,3 +169,26 @@ func.func @clamped(%x: tensor<4xi8>, %u: tensor<4xui8>) -> (tensor<4xui8>, tenso
   %3 = stablehlo.convert %2 : (tensor<4xf32>) -> tensor<4xi16>
   return %1, %3 : tensor<4xui8>, tensor<4xi16>
 }
+
+// Changed: The transposes around a reshape that only moves a dimension of extent 1 turn each other back.
+// CHECK-LABEL: func.func @turned_back(
+// CHECK-SAME: %[[X:.*]]: tensor<1x4x6x8xf32>
+// CHECK-NEXT: return %[[X]]
+func.func @turned_back(%x: tensor<1x4x6x8xf32>) -> tensor<1x4x6x8xf32> {
+  %0 = stablehlo.transpose %x, dims = [0, 3, 1, 2] : (tensor<1x4x6x8xf32>) -> tensor<1x8x4x6xf32>
+  %1 = stablehlo.reshape %0 : (tensor<1x8x4x6xf32>) -> tensor<8x1x4x6xf32>
+  %2 = stablehlo.transpose %1, dims = [1, 2, 3, 0] : (tensor<8x1x4x6xf32>) -> tensor<1x4x6x8xf32>
+  return %2 : tensor<1x4x6x8xf32>
+}
+
+// Unchanged: Behind this one the dimensions are in another order.
+// CHECK-LABEL: func.func @turned_on(
+// CHECK-NEXT: stablehlo.transpose
+// CHECK-NEXT: stablehlo.reshape
+// CHECK-NEXT: stablehlo.transpose
+func.func @turned_on(%x: tensor<1x4x6x8xf32>) -> tensor<1x6x4x8xf32> {
+  %0 = stablehlo.transpose %x, dims = [0, 3, 1, 2] : (tensor<1x4x6x8xf32>) -> tensor<1x8x4x6xf32>
+  %1 = stablehlo.reshape %0 : (tensor<1x8x4x6xf32>) -> tensor<8x1x4x6xf32>
+  %2 = stablehlo.transpose %1, dims = [1, 3, 2, 0] : (tensor<8x1x4x6xf32>) -> tensor<1x6x4x8xf32>
+  return %2 : tensor<1x6x4x8xf32>
+}

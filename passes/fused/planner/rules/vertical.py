@@ -81,7 +81,9 @@ def _in_axes_of(p: Group, c: Group) -> Group | None:
 
 def _in_tile_order(p: Group, c: Group) -> Group | None:
     """A consumer of a contraction that reads its result transposed, over the contraction's axes in their order: what it writes is stored
-    transposed."""
+    transposed. Not of a grouped convolution: its kernels have a loop of groups, which views between the two would hide."""
+    if any(index.depends_on("opaque") for value in p.packed for signature in p.reads[value] for index in signature):
+        return None
     images = _images(p, c, tuple(v for v in p.results if v in c.reads))
     image = _common_image(images)
     if image is None:
