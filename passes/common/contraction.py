@@ -93,7 +93,7 @@ def half_factors(block: ir.Block) -> tuple[ir.Type, ir.Type] | None:
 
 def _read(block: ir.Block) -> list[ir.Value]:
     """Its arguments but for those of inputs that lend their extents alone."""
-    return [*filter(is_used, block.arguments)]
+    return list(filter(is_used, block.arguments))
 
 
 def multiplies_bf16(block: ir.Block) -> bool:

@@ -94,7 +94,7 @@ def _in_tile_order(p: Group, c: Group) -> Group | None:
 
 def _along_rows(p: Group, c: Group) -> Group | None:
     """A consumer that is a loop over as many points as the producer reads to reduce rows, with these for axes: a reshape parts the two."""
-    if not p.row:
+    if not p.reductions or not p.row:
         return None
     extents = p.extents((*p.parallel, *p.reduced))
     theirs = c.extents(c.parallel)
