@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -98,6 +99,52 @@ def _attend(q: Any, k: Any, v: Any, mask: Any) -> Any:
     scores = jnp.einsum("bhqd,bhkd->bhqk", q, k, preferred_element_type=jnp.float32) / math.sqrt(q.shape[-1])
     scores = scores if mask is None else jnp.where(mask, scores, -jnp.inf)
     return jnp.einsum("bhqk,bhkd->bhqd", jax.nn.softmax(scores).astype(q.dtype), v)
+
+
+def _gradients(function: Callable[..., Any], arguments: Sequence[Any], gradient: Any) -> Any:
+    """Of all arguments, by that of the result."""
+    return jax.vjp(function, *arguments)[1](gradient)
+
+
+def attention_gradients(q: Any, k: Any, v: Any, gradient: Any) -> Any:
+    return _gradients(attention, (q, k, v), gradient)
+
+
+def causal_attention_gradients(q: Any, k: Any, v: Any, gradient: Any) -> Any:
+    return _gradients(causal_attention, (q, k, v), gradient)
+
+
+def layernorm_gradients(x: Any, scale: Any, shift: Any, gradient: Any) -> Any:
+    return _gradients(layernorm, (x, scale, shift), gradient)
+
+
+def linear_gradients(x: Any, weight: Any, bias: Any, gradient: Any) -> Any:
+    return _gradients(mlp, (x, weight, bias), gradient)
+
+
+def convolution_gradients(x: Any, weight: Any, gradient: Any) -> Any:
+    return _gradients(convolution, (x, weight), gradient)
+
+
+def batchnorm_gradients(x: Any, scale: Any, shift: Any, gradient: Any) -> Any:
+    """Of images with the channels last, in training."""
+    return _gradients(_batchnorm, (x, scale, shift), gradient)
+
+
+def _batchnorm(x: Any, scale: Any, shift: Any) -> Any:
+    wide = x.astype(jnp.float32)
+    centred = wide - wide.mean((0, 1, 2))
+    return (centred * lax.rsqrt((centred * centred).mean((0, 1, 2)) + 1e-5) * scale + shift).astype(x.dtype)
+
+
+def cross_entropy_gradients(logits: Any, classes: Any) -> Any:
+    """With the loss, a mean over the rows."""
+
+    def loss(logits: Any) -> Any:
+        wide = jax.nn.log_softmax(logits.astype(jnp.float32))
+        return -jnp.take_along_axis(wide, classes[:, None], 1).mean()
+
+    return jax.value_and_grad(loss)(logits)
 
 
 def convolution(x: Any, weight: Any) -> Any:

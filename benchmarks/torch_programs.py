@@ -109,6 +109,50 @@ def causal_attention(weights: Sequence[Tensor], compiled: Compile) -> Any:
     return compiled(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True))
 
 
+def _gradients(function: Callable[..., Tensor], compiled: Compile) -> Any:
+    """Of all arguments, by that of the result, which is the last argument."""
+    return compiled(lambda *arguments: torch.func.vjp(function, *arguments[:-1])[1](arguments[-1]))
+
+
+def attention_gradients(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return _gradients(F.scaled_dot_product_attention, compiled)
+
+
+def causal_attention_gradients(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return _gradients(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), compiled)
+
+
+def layernorm_gradients(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return _gradients(lambda x, scale, shift: F.layer_norm(x, x.shape[-1:], scale, shift, 1e-5), compiled)
+
+
+def linear_gradients(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return _gradients(lambda x, weight, bias: F.relu(x @ weight + bias), compiled)
+
+
+def convolution_gradients(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    """Of NHWC images by HWIO filters."""
+
+    def function(x: Tensor, weight: Tensor) -> Tensor:
+        return F.relu(F.conv2d(x.permute(0, 3, 1, 2), weight.permute(3, 2, 0, 1), padding=1)).permute(0, 2, 3, 1)
+
+    return _gradients(function, compiled)
+
+
+def batchnorm_gradients(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    def function(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
+        return F.batch_norm(x.permute(0, 3, 1, 2), None, None, scale, shift, training=True).permute(0, 2, 3, 1)
+
+    return _gradients(function, compiled)
+
+
+def cross_entropy_gradients(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    def loss(logits: Tensor, classes: Tensor) -> Tensor:
+        return F.cross_entropy(logits.float(), classes.long())
+
+    return compiled(lambda *arguments: torch.func.grad_and_value(loss)(*arguments)[::-1])
+
+
 def convolution(weights: Sequence[Tensor], compiled: Compile) -> Any:
     """Of NHWC images by HWIO filters: torch sees them as channels_last."""
     return _convolution(weights[0], 1, compiled)
@@ -237,6 +281,8 @@ PROGRAMS: dict[str, Callable[[Sequence[Tensor], Compile], Any]] = {
         *(chain, softmax, layernorm, mlp, simplemodel, encoder, cartpole, cartpole_split, cartpole_rng),
         *(rmsnorm, row_sums, column_sums, whole_sum, transposed_add, cumulative_sum),
         *(attention, causal_attention, convolution, depthwise, max_pool),
+        *(attention_gradients, causal_attention_gradients, layernorm_gradients, linear_gradients),
+        *(convolution_gradients, batchnorm_gradients, cross_entropy_gradients),
         *(sort, argsort, top_k, embedding_gradient, segment_sum, fft, rfft, solve),
     )
 }

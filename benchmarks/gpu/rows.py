@@ -10,7 +10,7 @@ import numpy as np
 from hloom.runtime.dtypes import numpy_dtype
 
 from ..rows import ROWS as EVERYWHERE
-from ..rows import Arrays, Row, cast, layers, random
+from ..rows import Arrays, Row, cast, layers, random, rounded
 
 _BF16 = numpy_dtype("bf16")
 
@@ -59,10 +59,33 @@ def _attention(name: str, program: str, queries: tuple[int, ...], keys: tuple[in
     return Row(name, title, program, partial(_half, queries, keys, keys), gflop=gflop, tolerance=0.05)
 
 
+def _attention_gradients(name: str, program: str, shape: tuple[int, ...], title: str) -> Row:
+    """Five products of the scores' size, of which the first is done again."""
+    gflop = 10e-9 * float(np.prod(shape)) * shape[2] / (2 if program.startswith("causal") else 1)
+    return Row(name, title, program, partial(_half, *[shape] * 4), gflop=gflop, tolerance=0.05)
+
+
+def _linear_gradients(name: str, rows: int, width: int, out: int) -> Row:
+    """With the product itself, for relu asks where it is positive."""
+    title = f"gradients of linear, relu, {rows}×{width}×{out} bf16"
+    inputs = partial(_half, (rows, width), (width, out), (out,), (rows, out))
+    return Row(name, title, "linear_gradients", inputs, gflop=6e-9 * rows * width * out, tolerance=0.05)
+
+
+def _logits(rows: int, classes: int) -> Arrays:
+    return [rounded(random(0, rows, classes), _BF16), np.random.default_rng(1).integers(0, classes, rows).astype(np.int32)]
+
+
 def _convolution(name: str, program: str, title: str, filters: tuple[int, ...]) -> list[Row]:
     gflop = 2e-9 * 32 * 56 * 56 * float(np.prod(filters))
     row = Row(name, title, program, partial(_half, _IMAGES), partial(_half, filters), gflop=gflop, tolerance=0.05)
     return [row, *_both(row)]
+
+
+def _batchnorm() -> Arrays:
+    """Statistics, scales and shifts in f32, as where only the products are in bf16."""
+    x, gradient = _half(_IMAGES, _IMAGES)
+    return [x, random(2, 64), random(3, 64), gradient]
 
 
 _LARGE = (8192, 4096)
@@ -93,6 +116,46 @@ _OWN = [
     _attention("attention_decode", "attention", (1, 32, 1, 128), _LONG, "attention of one query, 32 heads of 4096 tokens × 128, bf16"),
     *_convolution("convolution_bf16", "convolution", "convolution 3×3, relu, 32×56×56×64 to 64, bf16", (3, 3, 64, 64)),
     _convolution("depthwise_bf16", "depthwise", "depthwise convolution 3×3, relu, 32×56×56×64, bf16", (3, 3, 1, 64))[0],
+    _attention_gradients(
+        "attention_gradients", "attention_gradients", _HEADS, "gradients of attention, 32 heads of 2048 tokens × 64, bf16"
+    ),
+    _attention_gradients(
+        "causal_attention_gradients",
+        "causal_attention_gradients",
+        _HEADS,
+        "gradients of causal attention, 32 heads of 2048 tokens × 64, bf16",
+    ),
+    _linear_gradients("linear_gradients", 4096, 1024, 4096),
+    _linear_gradients("linear_gradients_long", 65536, 64, 64),
+    Row(
+        "layernorm_gradients",
+        "gradients of layernorm, 8192×4096 bf16",
+        "layernorm_gradients",
+        partial(_half, _LARGE, (4096,), (4096,), _LARGE),
+        tolerance=0.05,
+    ),
+    Row(
+        "convolution_gradients",
+        "gradients of convolution 3×3, relu, 32×56×56×64 to 64, bf16",
+        "convolution_gradients",
+        partial(_half, _IMAGES, (3, 3, 64, 64), _IMAGES),
+        gflop=6e-9 * 32 * 56 * 56 * 9 * 64 * 64,
+        tolerance=0.05,
+    ),
+    Row(
+        "batchnorm_gradients",
+        "gradients of batch norm in training, 32×56×56×64 bf16",
+        "batchnorm_gradients",
+        _batchnorm,
+        tolerance=0.05,
+    ),
+    Row(
+        "cross_entropy_gradients",
+        "cross-entropy and its gradients, 4096×32,000 bf16",
+        "cross_entropy_gradients",
+        partial(_logits, 4096, 32000),
+        tolerance=0.03,
+    ),
     Row("max_pool_bf16", "max pool 3×3, stride 2, 32×56×56×64, bf16", "max_pool", partial(_half, _IMAGES)),
 ]
 

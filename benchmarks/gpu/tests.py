@@ -45,7 +45,8 @@ def run_tests(out: Path, deadline: float = float("inf"), arguments: tuple[str, .
 
 def _pytest(out: Path, arguments: list[str], **more: Any) -> subprocess.Popen[str]:
     plugins = ["-p", "benchmarks.gpu", "-p", "benchmarks.gpu.tests", "-p", "no:cacheprovider"]
-    command = [sys.executable, "-m", "pytest", "-q", "-W", "ignore", *plugins, *arguments]
+    # The folder may lie in a checkout, whose root pytest would take: tests would be named from there, and not be found here.
+    command = [sys.executable, "-m", "pytest", "-q", "-W", "ignore", f"--rootdir={ROOT}", *plugins, *arguments]
     return subprocess.Popen(command, cwd=ROOT, text=True, env={**os.environ, _TOLD: str(out / "told.jsonl")}, **more)
 
 

@@ -18,6 +18,8 @@ from .processes import Worker
 Answer = dict[str, Any]
 _SECONDS = 120.0
 """That one workload may take to be ready, or to be timed."""
+_BEGUN = 20.0
+"""Seconds that are left to what was begun: a process that is ended takes with it what was ready."""
 
 
 @dataclass
@@ -59,7 +61,7 @@ def _make_ready(job: Job, process: Worker, folder: str, enough: float, told: Cal
     for name in job.names:
         if time.monotonic() > enough:
             return
-        left = max(1.0, min(_SECONDS, enough - time.monotonic()))
+        left = max(_BEGUN, min(_SECONDS, enough - time.monotonic()))
         answer = process.ask(left, do="ready", folder=folder, what=job.what, name=name, peer=job.peer)
         if "error" in answer:
             told(job, name, answer)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+import test_gpu_matmul
 from test_gpu_matmul import LAYOUTS, Case, kernel_of, run
 from torch_mlir import ir
 
@@ -14,6 +15,7 @@ import hloom
 from hloom.compiler.cuda.assemble import assembler, parse_report
 from hloom.compiler.cuda.ptx import emit_ptx
 from hloom.compiler.simulator import Kernels, SimulationError
+from hloom.compiler.simulator.ptx_kernels import PtxKernels
 from hloom.compiler.target import load_target
 from hloom.dialects.context import make_context
 from hloom.passes.common.rewriting import walk
@@ -88,6 +90,12 @@ def test_clusters_of_odd_sizes(case):
     _, printed = run(case, replace(TWO_PROCESSORS, multiprocessors=4))
     shares = "left" if case.rows == 300 else "right"
     assert "known_cluster_size" in printed and f"two blocks of a cluster share the {shares} operand" in printed
+
+
+def test_addresses_in_a_cluster(monkeypatch):
+    """By PTX, where an address of shared memory has the block's rank above what a descriptor takes of it."""
+    monkeypatch.setattr(test_gpu_matmul, "Kernels", PtxKernels)
+    run(Asked(256, 128, 128, "f16", asked="cluster"), TWO_PROCESSORS)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 from .. import async_copies, tma
 from ..memory import MemRef
 from ..values import planes
-from .spaces import host_bytes
+from .spaces import RANK, host_bytes
 from .tensor_map import BYTES, TensorMap
 
 if TYPE_CHECKING:
@@ -19,19 +19,16 @@ _MOST = 64
 copies = async_copies.copies
 
 
-_RANK = 24
-"""Where an address in the cluster's shared memory tells the block's rank, plus 1; 0 is one's own."""
-
-
 def mapped(address: Any, rank: Any) -> Any:
     """mapa: the address in the shared memory of the block of that rank."""
-    return address | (rank.astype(address.dtype) + 1 << _RANK)
+    within = address & address.dtype.type((1 << RANK) - 1)
+    return within | (rank.astype(address.dtype) << address.dtype.type(RANK))
 
 
 def split_rank(address: Any) -> tuple[Any, Any]:
-    """The address in one block's shared memory, and the block's rank; -1 for one's own."""
+    """The address in one block's shared memory, and the block's rank."""
     wide = np.asarray(address).astype(np.int64)
-    return wide & (1 << _RANK) - 1, (wide >> _RANK) - 1
+    return wide & (1 << RANK) - 1, wide >> RANK
 
 
 class Mbarriers:

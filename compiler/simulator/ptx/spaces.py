@@ -1,7 +1,8 @@
 """Where PTX's addresses lead: global memory is the host's, shared, local and param memory are windows.
 
 A generic address is the host's for global memory; shared, local and param memory begin at `WINDOWS`. In its window's own addresses shared
-memory begins at 1024, as on a GPU: below lies what the system keeps.
+memory begins at 1024, as on a GPU: below lies what the system keeps. In a cluster these addresses, the block's own too, tell the block's
+rank from bit RANK on.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from ..memory import MemRef
 from .regions import Regions
 
 RESERVED = 1024
+RANK = 24
 WINDOWS = {"shared": 1 << 60, "local": 1 << 61, "param": 1 << 62}
 _SHIFT = 60
 _SPACES = {0: "global", 1: "shared", 2: "local", 4: "param"}
@@ -77,6 +79,12 @@ class Spaces(Batch):
             return self._global(address, dtype, count, mask, write, at)
         return self._windowed(space, address, dtype, count, mask, write, at)
 
+    def own(self, address: Any) -> Any:
+        """The address of a variable in the block's own shared memory."""
+        if self.launch.cluster == 1:
+            return address
+        return address | ((self.block % self.launch.cluster).astype(address.dtype) << RANK)
+
     def _window(self, address: Any, mask: Any, at: int) -> tuple[str, Any]:
         tags = self._active(address, mask) >> _SHIFT
         first = int(tags.flat[0])
@@ -99,6 +107,7 @@ class Spaces(Batch):
         size = np.dtype(dtype).itemsize
         nbytes = size * count
         if space == "shared":
+            address = address & (1 << RANK) - 1
             memory, low, end = self.shared_memory, RESERVED, self.shared_end
         elif space == "local" and self.local_memory is not None:
             memory, low, end = self.local_memory, 0, self.local_end

@@ -175,7 +175,8 @@ class Translator:
         if isinstance(operand, Immediate):
             return self.constant(_scalar(operand, kind))
         if isinstance(operand, Symbol | Address):
-            return self.constant(KINDS[kind](self.address_of(operand)))
+            address = self.constant(KINDS[kind](self.address_of(operand)))
+            return f"M.own({address})" if self._is_shared(operand) else address
         raise SimulationError(f"{operand} where a value is wanted", kernel=self.entry.name)
 
     def _register(self, register: Register, kind: str) -> str:
@@ -209,6 +210,10 @@ class Translator:
         if isinstance(symbol, Symbol) and symbol.name in self.variables:
             return self.variables[symbol.name].address + offset
         raise SimulationError(f"nothing is known of {symbol}", kernel=self.entry.name)
+
+    def _is_shared(self, operand: Operand) -> bool:
+        symbol = operand.base if isinstance(operand, Address) else operand
+        return isinstance(symbol, Symbol) and symbol.name in self.variables and self.variables[symbol.name].space == "shared"
 
     def address(self, operand: Operand) -> str:
         """The expression of an address in brackets."""
