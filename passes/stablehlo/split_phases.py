@@ -56,13 +56,13 @@ def _convolution(most: int, target: TargetView, op: ir.Operation) -> Values:
     if target.kind == "cuda" and not _pays(op, dims, prod(steps), target):
         return None
     weights = _unreversed(op, dims)
-    phases = [_Phases(op, dims, d, step) for d, step in enumerate(steps) if step > 1]
+    phases = sorted((_Phases(op, dims, d, step) for d, step in enumerate(steps) if step > 1), key=lambda phase: phase.place)
     made = [_phase(op, dims, weights, list(zip(phases, which))) for which in product(*(range(p.step) for p in phases))]
     shape = build.shape_of(op.results[0])
     for phase in phases:
         shape[phase.place] = phase.count
     values = [each or build.zero(shape, build.element_of(op.results[0])) for each in made]
-    for phase in reversed(phases):  # the last one varies fastest
+    for phase in reversed(phases):  # the last one varies fastest, and moves no place before its own
         values = [_side_by_side(values[n : n + phase.step], phase.place) for n in range(0, len(values), phase.step)]
     taken = {phase.place: phase.step for phase in phases}
     turned = build.reshape(values[0], [extent * taken.get(place, 1) for place, extent in enumerate(shape)])

@@ -262,6 +262,15 @@ def test_phases_of_one_group(target, threads):
     np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5)
 
 
+def test_phases_in_a_result_whose_dimensions_are_turned():
+    def layer(x, w):
+        return lax.conv_general_dilated(x, w, (1, 1), ((1, 2), (0, 1)), lhs_dilation=(2, 3), dimension_numbers=("NHWC", "HWIO", "NWHC"))
+
+    draw = np.random.default_rng(0).integers
+    x, w = (draw(-3, 4, shape).astype(np.float32) for shape in ((2, 4, 5, 3), (3, 2, 3, 6)))
+    np.testing.assert_array_equal(hloom.compile(layer, x, w)(x, w), layer(x, w))
+
+
 def test_transposed_with_the_channels_first():
     layers = [replace(layer, first=True) for layer in TRANSPOSED]
     report = check(layers, "cpu-avx2", True, policy={"kernel": [{"op": "convolution", "use": "channels_first"}]}).report.text()

@@ -84,3 +84,16 @@ module attributes {hloom.target = {kind = "cuda", name = "sm_90a", cpu = "sm_90a
     return %0 : tensor<1x64x56x56xf32>
   }
 }
+
+// -----
+
+// Changed: Two dimensions that the result has the other way round: those that take turns are joined from the last one on.
+// CHECK-LABEL: func.func @turned(
+// CHECK-COUNT-2: stablehlo.concatenate {{.*}}, dim = 3 : {{.*}} -> tensor<1x2x3x2x4xf32>
+// CHECK: %[[C:.*]] = stablehlo.concatenate {{.*}}, dim = 2 : {{.*}} -> tensor<1x2x2x3x2x4xf32>
+// CHECK: stablehlo.reshape %[[C]] : (tensor<1x2x2x3x2x4xf32>) -> tensor<1x4x6x4xf32>
+func.func @turned(%x: tensor<1x3x2x4xf32>, %w: tensor<1x1x4x4xf32>) -> tensor<1x4x6x4xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 1, 0, f], window = {pad = [[0, 1], [0, 1]], lhs_dilate = [2, 2]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x3x2x4xf32>, tensor<1x1x4x4xf32>) -> tensor<1x4x6x4xf32>
+  return %0 : tensor<1x4x6x4xf32>
+}
