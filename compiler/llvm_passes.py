@@ -26,6 +26,9 @@ _running = threading.RLock()
 """Held while threads are in LLVM that do not hold llvmlite's lock: a child that is forked meanwhile would find LLVM stopped halfway."""
 hold_over_forks(_running)
 
+# LLVM's search for checksums follows each operand of each op anew: a chain of 64 squares, as powers of i64 are, would take 2^64 steps
+llvm.set_option("hloom", "-disable-loop-idiom-hashrecognize=true")
+
 
 @dataclass(frozen=True)
 class Job:

@@ -173,3 +173,22 @@ def test_what_llvm_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(llvm_passes, "_unlocked_emit", lambda *_: None)
     with pytest.raises(PassFailure, match="LLVM emits no code"):
         hloom.compile(_layers(1), target="cpu")
+
+
+def test_powers_in_a_chain_compile_in_time():
+    """LLVM's search for checksums takes 2^64 steps over a chain of 64 squares; the test hangs where it is on."""
+    text = """
+    func.func @main(%x: tensor<2112xi64>, %y: tensor<2112xi64>) -> tensor<i64> {
+      %zero = stablehlo.constant dense<0> : tensor<i64>
+      %power = stablehlo.power %x, %y : tensor<2112xi64>
+      %first = stablehlo.reduce(%power init: %zero) across dimensions = [0] : (tensor<2112xi64>, tensor<i64>) -> tensor<i64>
+       reducer(%a: tensor<i64>, %b: tensor<i64>) {
+        %found = stablehlo.compare NE, %a, %zero : (tensor<i64>, tensor<i64>) -> tensor<i1>
+        %each = stablehlo.select %found, %a, %b : tensor<i1>, tensor<i64>
+        stablehlo.return %each : tensor<i64>
+      }
+      return %first : tensor<i64>
+    }"""
+    x, y = np.zeros(2112, np.int64), np.full(2112, 3)
+    x[1000:] = -5
+    assert hloom.compile(text)(x, y) == -125
