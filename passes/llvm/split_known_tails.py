@@ -11,9 +11,11 @@ After, in parts of a power of two:
     vector.store (vector.extract_strided_slice %x {offsets = [0], sizes = [4], strides = [1]}), %b[%i] : memref<100xf32>, vector<4xf32>
     memref.store (vector.extract %x[4]), %b[%i + 4] : memref<100xf32>
 
-For targets without masked accesses (masked_bits is 0), where LLVM goes lane by lane. On x86 it joins the lanes again.
+For targets without masked accesses (masked_bits is 0), where LLVM goes lane by lane. On x86 it joins the lanes again. Everywhere a store of one
+lane is that of its element: LLVM writes too much for AVX-512 where the lanes were truncated (of an i32 made i8 all four bytes).
 
-Must hold: a buffer is of one dimension. Declined: targets with masked accesses; masks that are not known, or not of the first lanes.
+Must hold: a buffer is of one dimension. Declined: targets with masked accesses, but for stores of one lane; masks that are not known, or not of
+the first lanes.
 """
 
 from __future__ import annotations
@@ -34,12 +36,11 @@ _OPS = ("vector.maskedload", "vector.maskedstore")
 
 @register_pass("split-known-tails", "loads and stores the first lanes of a vector, where their number is known, in whole parts", ops=_OPS)
 def split_known_tails(module: ir.Operation) -> bool:
-    if target_of(module).masked_bits:
-        return False
+    masked = bool(target_of(module).masked_bits)
     changed = False
     for op in walk(module, lambda op: op.name in _OPS):
         live = _live_lanes(op)
-        if live is None:
+        if live is None or (masked and (op.name == "vector.maskedload" or live != 1)):
             continue
         with ir.InsertionPoint(op), op.location:
             if op.name == "vector.maskedload":

@@ -28,6 +28,20 @@ def test_a_transposition_within_elementwise_ops(rows, columns, element, dtype):
     np.testing.assert_array_equal(hloom.compile(text)(x, y), x.T - y)
 
 
+@pytest.mark.parametrize(("columns", "rows"), [(33, 2), (65, 4)])
+@pytest.mark.parametrize(("wide", "narrow"), [("i32", "i8"), ("i64", "i32"), ("i32", "i16"), ("i64", "i8")])
+def test_a_last_lane_that_is_truncated(columns, rows, wide, narrow):
+    """A tail of one lane writes its element alone: the neighbour behind is the next row's, which was written before."""
+    text = f"""func.func @main(%x: {matrix(columns, rows, wide)}) -> {matrix(rows, columns, narrow)} {{
+      %c = stablehlo.convert %x : ({matrix(columns, rows, wide)}) -> {matrix(columns, rows, narrow)}
+      %t = stablehlo.transpose %c, dims = [1, 0] : ({matrix(columns, rows, narrow)}) -> {matrix(rows, columns, narrow)}
+      return %t : {matrix(rows, columns, narrow)}
+    }}"""
+    x = (np.arange(columns * rows) % 99 + 1).reshape(columns, rows)
+    found = hloom.compile(text)(x.astype(f"int{wide[1:]}"))
+    np.testing.assert_array_equal(found, x.T)
+
+
 @pytest.mark.parametrize("target", ["cpu", "cpu-avx2"])
 @pytest.mark.parametrize("shape", [(19, 33, 50), (70, 40, 9), (9, 35, 41), (33, 9, 12)])
 @pytest.mark.parametrize("order", [(0, 2, 1), (2, 1, 0), (1, 2, 0), (2, 0, 1), (1, 0, 2)])

@@ -69,4 +69,19 @@ module attributes {hloom.target = {name = "cpu-avx2", kind = "cpu", vector_bits 
     %x = vector.maskedload %a[%i], %mask, %zero : memref<100xi8>, vector<4xi1>, vector<4xi8> into vector<4xi8>
     return %x : vector<4xi8>
   }
+
+  // Changed: A store of one lane. A load of one stays, and so does a store of two.
+  // CHECK-LABEL: func.func @one_lane
+  // CHECK: vector.maskedload
+  // CHECK: %[[X:.*]] = vector.extract %{{.*}}[0] : i32 from vector<4xi32>
+  // CHECK: memref.store %[[X]], %{{.*}}[%{{.*}}] : memref<100xi32>
+  // CHECK: vector.maskedstore
+  func.func @one_lane(%a: memref<100xi32>, %i: index, %zero: vector<4xi32>) {
+    %one = arith.constant dense<[true, false, false, false]> : vector<4xi1>
+    %two = arith.constant dense<[true, true, false, false]> : vector<4xi1>
+    %x = vector.maskedload %a[%i], %one, %zero : memref<100xi32>, vector<4xi1>, vector<4xi32> into vector<4xi32>
+    vector.maskedstore %a[%i], %one, %x : memref<100xi32>, vector<4xi1>, vector<4xi32>
+    vector.maskedstore %a[%i], %two, %x : memref<100xi32>, vector<4xi1>, vector<4xi32>
+    return
+  }
 }
