@@ -11,11 +11,12 @@ After, in parts of a power of two:
     vector.store (vector.extract_strided_slice %x {offsets = [0], sizes = [4], strides = [1]}), %b[%i] : memref<100xf32>, vector<4xf32>
     memref.store (vector.extract %x[4]), %b[%i + 4] : memref<100xf32>
 
-For targets without masked accesses (masked_bits is 0), where LLVM goes lane by lane. On x86 it joins the lanes again. Everywhere a store of one
-lane is that of its element: LLVM writes too much for AVX-512 where the lanes were truncated (of an i32 made i8 all four bytes).
+For targets without masked accesses (masked_bits is 0), where LLVM goes lane by lane. On x86 it joins the lanes again.
+On all targets a store of one lane is that of its element: for AVX-512 LLVM writes too much where the lanes were truncated
+(of an i32 made i8 all four bytes).
 
-Must hold: a buffer is of one dimension. Declined: targets with masked accesses, but for stores of one lane; masks that are not known, or not of
-the first lanes.
+Must hold: a buffer is of one dimension. Declined: targets with masked accesses, but for stores of one lane; masks that are not known, or
+not of the first lanes.
 """
 
 from __future__ import annotations
