@@ -32,6 +32,7 @@ from ..source_program import Imported
 from ..validate import unsupported_call
 from .jax_shardings import without_shardings
 from .mlir_text import read_trusted
+from .shardy_text import without_shardy
 from .trees import described
 
 register_exclusion(str(Path(__file__).parents[1]))  # an op's location tells the caller's functions, not who traced them
@@ -92,7 +93,7 @@ def _as_exported(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any
 
 def _lowered(source: jax.stages.Lowered, context: ir.Context) -> Imported:
     """What JAX has lowered is not traced again; arguments that the function does not use may be gone from it, and are then none here."""
-    module = read_trusted(source.as_text(), context)
+    module = read_trusted(without_shardy(source.as_text()), context)
     (main,) = (op for op in functions(module.operation) if symbol_name(op) == "main")
     structure: Any = jax.tree_util.tree_structure(source.args_info)
     out_tree = described(_counted(jax.tree_util.tree_structure(source.out_info)))

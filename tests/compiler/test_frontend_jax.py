@@ -96,3 +96,9 @@ def test_what_jax_has_traced_or_lowered():
     unused = jax.jit(lambda x, y: x + 1)
     np.testing.assert_array_equal(hloom.compile(unused.lower(x, x))(x), x + 1)
     np.testing.assert_array_equal(hloom.compile(unused, x, x)(x, x), x + 1)
+
+
+def test_lowered_linear_algebra():
+    """JAX writes rules for Shardy beside calls of LAPACK."""
+    x = np.array([[4, 2], [2, 5]], np.float32)
+    np.testing.assert_array_equal(hloom.compile(jax.jit(jnp.linalg.cholesky).lower(x))(x), [[2, 0], [1, 2]])
