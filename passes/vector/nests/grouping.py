@@ -19,8 +19,9 @@ from ...common.rewriting import walk
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
 from .nests import vector_loop
-from .rows import AHEAD_BYTES, sums_along
+from .rows import sums_along
 from .scans import scans
+from .streams import AHEAD_BYTES
 from .work import Work, stride_along
 
 _ROWS_AHEAD = 8

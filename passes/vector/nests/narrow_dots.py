@@ -31,7 +31,6 @@ from math import prod
 from torch_mlir import ir
 from torch_mlir.dialects import arith
 
-from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
 from ...common.contraction import block_registers
@@ -52,11 +51,10 @@ from .narrow_pieces import Dim, piece
 from .narrow_windows import with_joined_depth
 from .nests import chunks
 from .packing import Scratch, unless_repeated, whole_extent
+from .streams import AHEAD_BYTES, is_streamed
 from .work import Work, starts_from_zero
 
 _LEAST_DEPTH = 3
-_AHEAD_BYTES = 4096
-"""How far on is prefetched of what is read once, from front to back: what memory delivers while it answers twice."""
 
 
 def emit_narrow_dots(work: Work, captured: Captured, target: TargetView, scratch: Scratch) -> bool:
@@ -286,7 +284,7 @@ class _Dots:
             steps = [strides[d] // by.stored.count for d in (*plan.summed, plan.depth, plan.columns)]
             sizes = (*(extents[d] for d in (*plan.summed, plan.depth)), columns)
             right, pack = viewed(access, fixed, by.stored, steps, sizes), None
-            right = replace(right, ahead=max(right.ahead, _AHEAD_BYTES // 4) if right.ahead or self._is_streamed() else 0)
+            right = replace(right, ahead=max(right.ahead, AHEAD_BYTES // 4) if right.ahead or self._is_streamed() else 0)
         else:
             panel = Panel.of_columns(self.scratch, source, by.right, self._chunk())
             right, pack = panel.by_columns(), lambda: pack_panel(source, panel, by.right)
@@ -305,10 +303,8 @@ class _Dots:
         return right, starts
 
     def _is_streamed(self) -> bool:
-        """Whether one row reads a right operand of half of L2 or more, each element once: what comes between two calls pushes it out."""
-        base = self.plan.right.storage.base
-        size = ir.MemRefType(base.type).shape[0] * element_bytes(self.plan.right.storage.element)
-        return prod(size_bound(self.work.extents[d]) for d in self.plan.rows) == 1 and size >= self.target.l2_bytes // 2
+        """Whether one row reads a right operand, each element once, that no near cache keeps."""
+        return prod(size_bound(self.work.extents[d]) for d in self.plan.rows) == 1 and is_streamed(self.plan.right.storage, self.target)
 
     def _chunk(self) -> int | None:
         """The columns of a block, where there are rows for one, and no other reader of the panel."""

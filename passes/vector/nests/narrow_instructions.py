@@ -134,12 +134,13 @@ class Nibbles(Multiplier):
         return Grouping(1, 32, self.right.signed, self.lanes)
 
     def add(self, total: ir.Value, *operands: ir.Value) -> ir.Value:
-        """`total` and the products of all lanes, the lowest four bits first."""
-        parts = []
-        for sums, *left, words in _registers(self.lanes, total, *operands):
-            for number, value in enumerate(left):
-                sums = add_product(sums, value, self._floats(sums.type, words, number))
-            parts.append(sums)
+        """`total` and the products of all lanes, the lowest four bits first: those of all registers in turn, as a sum waits for the one
+        before, and a processor does not look as far ahead as the next register's eight."""
+        registers = _registers(self.lanes, total, *operands)
+        parts = [sums for sums, *_ in registers]
+        for number in range(self.right.count):
+            floats = [self._floats(sums.type, words, number) for sums, *_, words in registers]
+            parts = [add_product(sums, left[number], each) for sums, (_, *left, _), each in zip(parts, registers, floats)]
         return joined(parts)
 
     def _floats(self, kind: ir.Type, words: ir.Value, number: int) -> ir.Value:

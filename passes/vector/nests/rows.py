@@ -28,13 +28,12 @@ from .body import Captured
 from .even_first import computes_even_first
 from .lanes import Lanes
 from .nests import dynamic_mask, lane_count, point_indices, static_mask, whole_part
+from .streams import AHEAD_BYTES, is_streamed
 from .work import Point, Work, stride_along
 
 _JAMMED_ROWS = 4
 _PAGE_BYTES, _MOST_AHEAD_BYTES = 4096, 16384
 """A page is what memory delivers while it answers twice; the first cache keeps four beside what is read."""
-AHEAD_BYTES = 8192
-"""Of a matrix that is read once from end to end. Half of it came late where elements have few bits: they are multiplied at once."""
 
 
 def sums_along(works: list[Work], vector: int | None) -> bool:
@@ -154,11 +153,10 @@ class _RowSums:
 
 
 def _streamed(work: Work, vector: int, jam: int, target: TargetView) -> list[tuple[ir.AffineMap, Storage]]:
-    """The inputs that lie along the vector loop, and of which each element is read once: matrices that fill half of L2, or more. What comes
-    between two calls pushes them out of it."""
+    """The matrices that lie along the vector loop, and of which each element is read once, if no near cache keeps them."""
     inputs = [(m, s) for m, s in zip(work.maps, work.inputs) if isinstance(s, Storage) and not s.writable]
     rows = [(m, s) for m, s in inputs if stride_along(m, s, vector) == 1 and stride_along(m, s, jam)]
-    return [(m, s) for m, s in rows if ir.MemRefType(s.base.type).shape[0] * element_bytes(s.element) >= target.l2_bytes // 2]
+    return [(m, s) for m, s in rows if is_streamed(s, target)]
 
 
 def _are_short_rows(streamed: list[tuple[ir.AffineMap, Storage]], jam: int) -> bool:
