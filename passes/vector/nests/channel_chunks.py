@@ -26,7 +26,7 @@ _FOLLOWED_BYTES = 1024
 """Pixels no further apart are read a line at a time: the first cache's own prefetching follows strides of less than 2 KB."""
 _SHARE = 0.75
 """Of the first cache for a window's lines; beside them are weights and results."""
-_LEAST_SUMS = 8
+LEAST_SUMS = 8
 """Sums at once: with fewer a multiply-add waits for the one before."""
 _SETS = 64
 """Of the first cache, a page's cache lines."""
@@ -38,7 +38,7 @@ def registers_of_channels(work: Work, vector: int | None, jam: int | None, targe
     channels (lane_groups.py) no two registers share what they load: one, or as many as make enough sums of the channels of a group."""
     picked = next(iter(work.picked.values()), None)
     if picked is not None:
-        return max(1, _LEAST_SUMS // picked.width) if work.parallel[picked.loop] else 1
+        return max(1, LEAST_SUMS // picked.width) if work.parallel[picked.loop] else 1
     if vector is None or jam is None or len(work.inputs) != 2 or len(work.outputs) != 1:
         return None
     pixels, weights = work.inputs

@@ -33,7 +33,7 @@ from ...common.linear_index import LinearIndex, least
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
 from .body import Captured
-from .channel_chunks import registers_of_channels
+from .channel_chunks import LEAST_SUMS, registers_of_channels
 from .deep_sums import lines_inside, steps_inside
 from .dense_blocks import is_dense_block
 from .few_rows import STREAMED_ROWS, is_shallow, streams
@@ -46,13 +46,15 @@ from .partial_sums import PartialSums, added, float_that_is_summed, is_long, ste
 from .results import follows_in_registers, store_results
 from .spare_lanes import SharedColumns, SpareLanes
 from .tile_prefetch import prefetch_tile, steps_over_pixels
-from .windows import Taps, pieces, windows_of
+from .windows import Taps, Window, pieces, windows_of
 from .work import Point, Work, stride_along
 
 _LEAST_ROWS = 4
 """Of loops that serve alike the innermost with so many rows is jammed: its rows lie next to each other."""
 _STEPS_A_TURN, _MANY_REGISTERS = 4, 32
 """Where registers are fewer than many, a step has so few products that what counts it and finds its operands takes as long."""
+_BESIDE = 2
+"""Registers beside sums and pixels: a weight, and what lanes have picked."""
 Step = Callable[[Point, list[ir.Value]], list[Rep]]
 """Adds what one point of the reduced loops gives to the accumulators."""
 
@@ -336,7 +338,14 @@ class _Contraction:
         return loops
 
     def _most_rows(self, lanes: Lanes) -> int:
-        return block_rows(self.target, max(1, lanes.count // self.one), len(self.work.outputs), self.parts)
+        rows = block_rows(self.target, max(1, lanes.count // self.one), len(self.work.outputs), self.parts)
+        return min(rows, self._rows_sharing(self.across[0])) if self.work.picked and self.across else rows
+
+    def _rows_sharing(self, window: Window) -> int:
+        """Rows whose pixels along a line stay in registers beside their sums: of each, lanes take the channels of their groups in turn."""
+        step, reach = window.step(self.jam), (window.taps - 1) * window.dilation
+        room = self.target.vector_registers - _BESIDE - reach - 1
+        return max(LEAST_SUMS, (room + step) // (1 + step))
 
     def _falling_sizes(self, lanes: Lanes) -> list[int]:
         """Rows of the blocks where their number is not known, each for what the one before leaves."""

@@ -4,6 +4,7 @@
 
 The channels of a pixel are loaded side by side, as many as there are lanes, and each lane takes channel k of its group from them by a
 shuffle. The loop over k is unrolled with the taps of a line in it: all of these share a shuffle, and all k the loads of a pixel.
+A block has as many rows as registers hold with their pixels, where a window reaches into padding.
 
 Must hold: groups and features lie in one piece in weights and result; a group has as many channels as features, a number that divides the
 lanes. Declined: works that follow and have their elements otherwise.

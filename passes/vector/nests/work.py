@@ -22,6 +22,8 @@ from .lanes import Lanes, Rep
 
 _BENDING = ("arith.divui", "arith.remui", "arith.minsi", "arith.maxsi")
 """Ops whose result is not linear in the loops that their operands are linear in."""
+_NEAR_BYTES = 16
+"""Shuffles within so many bytes of a register are twice as many a cycle as those across."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +34,14 @@ class Picked:
     width: int
 
     def of(self, read: ir.Value, indices: Sequence[LinearIndex], lanes: Lanes) -> ir.Value:
-        """What the lanes take, of what they read."""
+        """What the lanes take, of what they read: first the part of a register that has it, which others take from too."""
         place = indices[self.loop]
         assert place.is_constant  # the loop is unrolled
-        neighbours = range(lanes.count)
-        return vector.shuffle(read, read, [lane // self.width * self.width + place.constant for lane in neighbours])
+        near = min(self.width, _NEAR_BYTES // element_bytes(ir.VectorType(read.type).element_type))
+        part = place.constant // near * near
+        if near < self.width:
+            read = vector.shuffle(read, read, [lane // self.width * self.width + part + lane % near for lane in range(lanes.count)])
+        return vector.shuffle(read, read, [lane // near * near + place.constant % near for lane in range(lanes.count)])
 
 
 @dataclass

@@ -43,6 +43,39 @@ func.func private @groups(%x: tensor<5x16xf32>, %w: tensor<2x4x4x4xf32>, %b: ten
   return %r : tensor<4x4x4xf32>
 }
 
+// Changed: Of groups of eight channels half of one, 16 bytes, is all that a shuffle within such parts picks from: a shuffle before puts it into
+// both parts of its group, for four channels.
+// CHECK-LABEL: func.func private @halves_of_groups(
+// CHECK: vector.shuffle {{.*}} [0, 1, 2, 3, 0, 1, 2, 3, 8, 9, 10, 11, 8, 9, 10, 11]
+// CHECK: vector.shuffle {{.*}} [0, 0, 0, 0, 4, 4, 4, 4, 8, 8, 8, 8, 12, 12, 12, 12]
+// CHECK: vector.shuffle {{.*}} [4, 5, 6, 7, 4, 5, 6, 7, 12, 13, 14, 15, 12, 13, 14, 15]
+// CHECK: vector.shuffle {{.*}} [3, 3, 3, 3, 7, 7, 7, 7, 11, 11, 11, 11, 15, 15, 15, 15]
+// CHECK: return
+func.func private @halves_of_groups(%x: tensor<20x16xf32>, %w: tensor<3x8x2x8xf32>) -> tensor<10x2x8xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[1, 0] high[1, 0] {
+  ^bb0(%a: index, %b: index):
+    tensor.yield %zero : f32
+  } : tensor<20x16xf32> to tensor<22x16xf32>
+  %e = tensor.empty() : tensor<10x2x8xf32>
+  %r = scf.forall (%i) = (0) to (1) step (1) shared_outs(%o = %e) -> (tensor<10x2x8xf32>) {
+    %s = tensor.extract_slice %p[%i, 0] [22, 16] [1, 1] : tensor<22x16xf32> to tensor<22x16xf32>
+    %d = tensor.extract_slice %o[%i, 0, 0] [10, 2, 8] [1, 1, 1] : tensor<10x2x8xf32> to tensor<10x2x8xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%d : tensor<10x2x8xf32>) -> tensor<10x2x8xf32>
+    %c = linalg.generic {indexing_maps = [affine_map<(ow, g, f, kw, k) -> (ow * 2 + kw, g * 8 + k)>, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+        ins(%s, %w : tensor<22x16xf32>, tensor<3x8x2x8xf32>) outs(%f : tensor<10x2x8xf32>) {
+    ^bb0(%in: f32, %q: f32, %acc: f32):
+      %m = arith.mulf %in, %q : f32
+      %sum = arith.addf %acc, %m : f32
+      linalg.yield %sum : f32
+    } -> tensor<10x2x8xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %c into %o[%i, 0, 0] [10, 2, 8] [1, 1, 1] : tensor<10x2x8xf32> into tensor<10x2x8xf32>
+    }
+  }
+  return %r : tensor<10x2x8xf32>
+}
+
 // Declined: Features that do not lie beside the groups in the result.
 // CHECK-LABEL: func.func private @apart(
 // CHECK-NOT: [0, 0, 0, 0, 4, 4, 4, 4
