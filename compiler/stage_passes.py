@@ -60,6 +60,7 @@ STABLEHLO = [
     "canonicalize",
     "cse",
     "sort-scatters",
+    "compact-sums",
     "partial-sorts",
     "grow-concatenations",
     "concatenate-windows",

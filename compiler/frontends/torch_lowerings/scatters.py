@@ -1,8 +1,11 @@
-"""Writes and sums at places along a dimension. All other dimensions are those of the operand, so no table of places is made."""
+"""Writes and sums at places along a dimension. All other dimensions are those of the operand, so no table of places is made.
+
+Sums and products of half floats are made in f32 and rounded once: of a thousand terms, each rounded, few bits would be left.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from torch_mlir import ir
 
@@ -78,7 +81,7 @@ def index_add(op: TorchOp, x: ir.Value, dim: int, places: ir.Value, source: ir.V
         return x
     dim %= len(shape)
     if dim == 0:
-        return build.scatter(x, 0, places, source, "add")
+        return combined("add", x, source, lambda x, source: build.scatter(x, 0, places, source, "add"))
     return _along(x, dim, build.broadcast(places, shape, [dim]), source, "sum")
 
 
@@ -122,7 +125,16 @@ def _scattered(x: ir.Value, dim: int, places: ir.Value, source: ir.Value, reduce
     """Of one shape but for `dim`: all other dimensions go together."""
     together = [d for d in range(len(build.shape_of(x))) if d != dim]
     combine = _COMBINERS[reduce] if reduce else None
-    return build.scatter(x, dim, places, source, combine, together=together)
+    return combined(combine, x, source, lambda x, source: build.scatter(x, dim, places, source, combine, together=together))
+
+
+def combined(combine: str | None, x: ir.Value, source: ir.Value, scatter: Callable[[ir.Value, ir.Value], ir.Value]) -> ir.Value:
+    """The scatter of the source into the operand, where an op that rounds combines half floats in f32."""
+    element = build.element_of(x)
+    if combine not in ("add", "multiply") or not isinstance(element, ir.FloatType) or element.width > 16:
+        return scatter(x, source)
+    wide = ir.F32Type.get()
+    return build.convert(scatter(build.convert(x, wide), build.convert(source, wide)), element)
 
 
 def _cut(x: ir.Value, extents: Sequence[int]) -> ir.Value:

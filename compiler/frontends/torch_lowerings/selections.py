@@ -15,6 +15,7 @@ from hloom.passes.stablehlo.support import build, constants
 
 from ..torch_registry import TorchOp, torch_decomposition, torch_differentiated, torch_lowering
 from .indexing import counted_from_0
+from .scatters import combined
 from .strided import laid_like
 
 
@@ -88,7 +89,8 @@ def unsafe_index_put(op: TorchOp, x: ir.Value, indices: Sequence[ir.Value | None
     rest = [shape[dim] for dim in kept]
     values = build.broadcast_to(values, [*rest[:first], *at, *rest[first:]])
     places = [build.convert(build.broadcast_to(each, at), ir.IntegerType.get_signless(64)) for each in found]
-    return build.put(x, moved, places, values, first, "add" if accumulate else None)
+    combine = "add" if accumulate else None
+    return combined(combine, x, values, lambda x, values: build.put(x, moved, places, values, first, combine))
 
 
 @torch_differentiated("aten.index_put")
