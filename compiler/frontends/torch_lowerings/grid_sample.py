@@ -1,6 +1,12 @@
-"""Bilinear samples of a plane at computed places: the places and weights of the four corners once, not for every channel."""
+"""Samples of a plane at computed places: places and weights of their neighbours once, not for every channel.
+
+Bilinear samples in f32 are lowered (`grid_sampler`). Of the other modes and types a place is a line of all channels, which is read and
+weighted as a whole; few channels leave nothing to a vector of a line.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -14,20 +20,108 @@ from .compositions import nothing_of
 
 _BILINEAR, _NEAREST = 0, 1
 _ZEROS, _BORDER = 0, 1
+_LEAST_CHANNELS = 8
+_CUBIC = -0.75
+
+_Taps = list[tuple[Tensor, Tensor]]
+"""Of each place its neighbours along an axis, and their weights."""
 
 
 @torch_decomposition("aten.grid_sampler_2d", before_lowering=True)
 def other_modes(x: Tensor, grid: Tensor, interpolation: int, padding: int, align_corners: bool) -> Tensor:
-    """Torch's own decomposition of what is not lowered here."""
+    """What is not lowered here: lines, or torch's own decomposition."""
     if interpolation == _BILINEAR and padding in (_ZEROS, _BORDER) and x.dtype == torch.float32 and x.numel():
         return NotImplemented
-    return in_every_mode(x, grid, interpolation, padding, align_corners)
+    if x.shape[1] < _LEAST_CHANNELS or not x.numel() or not grid.numel():
+        return in_every_mode(x, grid, interpolation, padding, align_corners)
+    return _of_lines(x, grid, interpolation, padding, align_corners).to(x.dtype).contiguous()
 
 
 @torch_differentiated("aten.grid_sampler_2d")
 def in_every_mode(x: Tensor, grid: Tensor, interpolation: int, padding: int, align_corners: bool) -> Tensor:
     made = decomposition_table[torch.ops.aten.grid_sampler_2d.default](x, grid, interpolation, padding, align_corners)
     return made + nothing_of(grid).sum() if interpolation == _NEAREST else made
+
+
+def _wide(x: Tensor) -> torch.dtype:
+    return torch.float32 if x.dtype in (torch.bfloat16, torch.float16) else x.dtype
+
+
+def _of_lines(x: Tensor, grid: Tensor, interpolation: int, padding: int, align_corners: bool) -> Tensor:
+    """The samples, those of halves in f32."""
+    batch, channels, height, width = x.shape
+    rows, columns = grid.shape[1:3]
+    at = grid.to(_wide(x)).reshape(-1, 2)
+    taps = _TAPS[interpolation]
+    across, down = (taps(at[:, axis], extent, padding, align_corners) for axis, extent in enumerate((width, height)))
+    lines = x.permute(0, 2, 3, 1).reshape(-1, channels)
+    plane = torch.arange(batch * rows * columns, dtype=torch.int32) // (rows * columns) * (height * width)
+    total = None
+    for below, weight in down:
+        row = plane + below * width
+        parts = [lines.index_select(0, row + right).to(at.dtype) * share.unsqueeze(1) for right, share in across]
+        part = sum(parts[1:], parts[0]) * weight.unsqueeze(1)
+        total = part if total is None else total + part
+    assert total is not None
+    return total.reshape(batch, rows, columns, channels).permute(0, 3, 1, 2)
+
+
+def _nearest(at: Tensor, extent: int, padding: int, align_corners: bool) -> _Taps:
+    at = _padded(_unscaled(at, extent, align_corners), extent, padding, align_corners).round()
+    return [_tap(at, at - at + 1, extent)]
+
+
+def _linear(at: Tensor, extent: int, padding: int, align_corners: bool) -> _Taps:
+    at = _padded(_unscaled(at, extent, align_corners), extent, padding, align_corners)
+    low = at.floor()
+    return [_tap(low, low + 1 - at, extent), _tap(low + 1, at - low, extent)]
+
+
+def _cubic(at: Tensor, extent: int, padding: int, align_corners: bool) -> _Taps:
+    at = _unscaled(at, extent, align_corners)
+    low = at.floor()
+    t = at - low
+    weights = (_far(t + 1), _near(t), _near(1 - t), _far(2 - t))
+    places = (_padded(low + step, extent, padding, align_corners) for step in (-1, 0, 1, 2))
+    return [_tap(place, weight, extent) for place, weight in zip(places, weights)]
+
+
+_TAPS: tuple[Callable[[Tensor, int, int, bool], _Taps], ...] = (_linear, _nearest, _cubic)
+
+
+def _near(t: Tensor) -> Tensor:
+    return ((_CUBIC + 2) * t - (_CUBIC + 3)) * t * t + 1
+
+
+def _far(t: Tensor) -> Tensor:
+    return ((_CUBIC * t - 5 * _CUBIC) * t + 8 * _CUBIC) * t - 4 * _CUBIC
+
+
+def _tap(at: Tensor, weight: Tensor, extent: int) -> tuple[Tensor, Tensor]:
+    """The weight is 0 where there is no neighbour, NaN where there is no place."""
+    inside = (at >= 0) & (at <= extent - 1)
+    return at.clamp(0, extent - 1).nan_to_num(0).to(torch.int32), torch.where(inside, weight, weight - weight)
+
+
+def _unscaled(at: Tensor, extent: int, align_corners: bool) -> Tensor:
+    return (at + 1) * ((extent - 1) / 2) if align_corners else ((at + 1) * extent - 1) * 0.5
+
+
+def _padded(at: Tensor, extent: int, padding: int, align_corners: bool) -> Tensor:
+    if padding == _ZEROS:
+        return at
+    if padding != _BORDER:
+        at = _reflected(at, 0, extent - 1) if align_corners else _reflected(at, -0.5, extent - 0.5)
+    return at.clamp(0, extent - 1)
+
+
+def _reflected(at: Tensor, low: float, high: float) -> Tensor:
+    if low == high:
+        return torch.zeros_like(at)
+    beyond = (at - low).abs()
+    turns = (beyond / (high - low)).floor()
+    extra = beyond.fmod(high - low)
+    return torch.where(turns.fmod(2) == 0, extra + low, high - extra)
 
 
 @torch_lowering("aten.grid_sampler_2d")
