@@ -42,6 +42,50 @@ def test_gradient_of_an_embedding(width):
     check(jax.grad(lambda table, i: jnp.sum(jnp.sin(table[i]))), floats(50, width), places(50, 30))
 
 
+@pytest.mark.parametrize("method", ["set", "add", "max", "mul", "min"])
+@pytest.mark.parametrize("kind", [np.int32, np.int8, np.uint8])
+def test_one_place_a_row(method, kind):
+    """In an array that is the same everywhere: each row has one index, also out of bounds."""
+
+    def each(shape, at):
+        return jax.vmap(lambda i, j, u: getattr(jnp.full(shape, 1.5).at[at(i, j)], method)(u))
+
+    low = 0 if kind is np.uint8 else -128
+    i, j = (places(128, 40, low=low).astype(kind) for _ in range(2))
+    check(each((19,), lambda i, j: i), i, j, floats(40))
+    check(each((7, 110), lambda i, j: (i // 16, j)), i, j, floats(40))
+    check(each((110, 9), lambda i, j: i), i, j, floats(40, 9))
+    check(each((5, 110), lambda i, j: (slice(None), i)), i, j, floats(40, 5))
+    check(lambda i, u: getattr(jnp.ones((50, 3)).at[i], method)(u), i[0], floats(3))
+
+
+@pytest.mark.parametrize("kind", ["i8", "ui8"])
+def test_a_place_of_a_type_without_room_for_the_extent(kind):
+    text = f"""func.func @main(%i: tensor<6x1x{kind}>, %u: tensor<6xf32>) -> tensor<6x300xf32> {{
+      %z = stablehlo.constant dense<0.0> : tensor<6x300xf32>
+      %0 = "stablehlo.scatter"(%z, %i, %u) <{{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [1],
+          input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 1>}}> ({{
+      ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+        %s = stablehlo.add %a, %b : tensor<f32>
+        stablehlo.return %s : tensor<f32>
+      }}) : (tensor<6x300xf32>, tensor<6x1x{kind}>, tensor<6xf32>) -> tensor<6x300xf32>
+      return %0 : tensor<6x300xf32>
+    }}"""
+    at = np.array([[0], [44], [127], [128], [200], [255]]).astype(np.uint8).view(np.uint8 if kind == "ui8" else np.int8)
+    expected = np.zeros((6, 300), np.float32)
+    for row, (place,) in enumerate(at):
+        if place >= 0:
+            expected[row, place] = row + 1
+    np.testing.assert_array_equal(hloom.compile(text)(at, np.arange(1, 7, dtype=np.float32)), expected)
+
+
+def test_gradient_of_a_cross_entropy():
+    def loss(logits, classes):
+        return -jnp.take_along_axis(jax.nn.log_softmax(logits), classes[:, None], 1).mean()
+
+    check(jax.value_and_grad(loss), floats(37, 501), places(501, 37))
+
+
 def test_columns_and_batches():
     check(lambda x, i, u: x.at[:, i].add(u), floats(64, 80), places(80, 60), floats(64, 60))
     check(jax.vmap(lambda x, i, u: x.at[i].add(u)), floats(24, 20), places(20, 24, 8), floats(24, 8))

@@ -112,3 +112,52 @@ func.func @kept(%x: tensor<6xf32>, %u: tensor<4xf32>, %i: tensor<1xi32>) -> tens
   }) : (tensor<6xf32>, tensor<1xi32>, tensor<4xf32>) -> tensor<6xf32>
   return %1 : tensor<6xf32>
 }
+
+// -----
+
+// Changed: One index for each row of an array that is the same everywhere.
+// CHECK-LABEL: func.func @rows(
+// CHECK-SAME: %[[I:.*]]: tensor<64x1xi32>, %[[U:.*]]: tensor<64xf32>
+// CHECK-DAG: %[[N:.*]] = stablehlo.iota dim = 1 : tensor<64x1000xi32>
+// CHECK-DAG: %[[C:.*]] = stablehlo.clamp %{{.*}}, %{{.*}}, %{{.*}} : tensor<64xi64>
+// CHECK-DAG: %[[S:.*]] = stablehlo.convert %[[C]] : (tensor<64xi64>) -> tensor<64xi32>
+// CHECK-DAG: %[[P:.*]] = stablehlo.broadcast_in_dim %[[S]], dims = [0] : (tensor<64xi32>) -> tensor<64x1000xi32>
+// CHECK-DAG: %[[E:.*]] = stablehlo.compare EQ, %[[N]], %[[P]]
+// CHECK-DAG: %[[M:.*]] = stablehlo.multiply %[[U]], %{{.*}} : tensor<64xf32>
+// CHECK-DAG: %[[B:.*]] = stablehlo.broadcast_in_dim %[[M]], dims = [0] : (tensor<64xf32>) -> tensor<64x1000xf32>
+// CHECK: %[[R:.*]] = stablehlo.select %[[E]], %[[B]], %{{.*}} : tensor<64x1000xi1>, tensor<64x1000xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @rows(%i: tensor<64x1xi32>, %u: tensor<64xf32>) -> tensor<64x1000xf32> {
+  %z = stablehlo.constant dense<3.0> : tensor<64x1000xf32>
+  %0 = "stablehlo.scatter"(%z, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [1],
+      input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.multiply %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<64x1000xf32>, tensor<64x1xi32>, tensor<64xf32>) -> tensor<64x1000xf32>
+  return %0 : tensor<64x1000xf32>
+}
+
+// -----
+
+// Declined: Two indices for each row; an array that is given.
+// CHECK-LABEL: func.func @several(
+// CHECK-COUNT-2: stablehlo.scatter
+// CHECK-NOT: stablehlo.select
+func.func @several(%x: tensor<64x1000xf32>, %i: tensor<64x1xi32>, %u: tensor<64xf32>, %j: tensor<64x2x1xi32>, %v: tensor<64x2xf32>)
+    -> (tensor<64x1000xf32>, tensor<64x1000xf32>) {
+  %z = stablehlo.constant dense<0.0> : tensor<64x1000xf32>
+  %0 = "stablehlo.scatter"(%z, %j, %v) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [1],
+      input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 2>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<64x1000xf32>, tensor<64x2x1xi32>, tensor<64x2xf32>) -> tensor<64x1000xf32>
+  %1 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [1],
+      input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<64x1000xf32>, tensor<64x1xi32>, tensor<64xf32>) -> tensor<64x1000xf32>
+  return %0, %1 : tensor<64x1000xf32>, tensor<64x1000xf32>
+}
