@@ -59,10 +59,10 @@ def _attention(name: str, program: str, queries: tuple[int, ...], keys: tuple[in
     return Row(name, title, program, partial(_half, queries, keys, keys), gflop=gflop, tolerance=0.05)
 
 
-def _attention_gradients(name: str, program: str, shape: tuple[int, ...], title: str) -> Row:
+def _attention_gradients(program: str, shape: tuple[int, ...], title: str) -> Row:
     """Five products of the scores' size, of which the first is done again."""
     gflop = 10e-9 * float(np.prod(shape)) * shape[2] / (2 if program.startswith("causal") else 1)
-    return Row(name, title, program, partial(_half, *[shape] * 4), gflop=gflop, tolerance=0.05)
+    return Row(program, title, program, partial(_half, *[shape] * 4), gflop=gflop, tolerance=0.05)
 
 
 def _linear_gradients(name: str, rows: int, width: int, out: int) -> Row:
@@ -116,15 +116,8 @@ _OWN = [
     _attention("attention_decode", "attention", (1, 32, 1, 128), _LONG, "attention of one query, 32 heads of 4096 tokens × 128, bf16"),
     *_convolution("convolution_bf16", "convolution", "convolution 3×3, relu, 32×56×56×64 to 64, bf16", (3, 3, 64, 64)),
     _convolution("depthwise_bf16", "depthwise", "depthwise convolution 3×3, relu, 32×56×56×64, bf16", (3, 3, 1, 64))[0],
-    _attention_gradients(
-        "attention_gradients", "attention_gradients", _HEADS, "gradients of attention, 32 heads of 2048 tokens × 64, bf16"
-    ),
-    _attention_gradients(
-        "causal_attention_gradients",
-        "causal_attention_gradients",
-        _HEADS,
-        "gradients of causal attention, 32 heads of 2048 tokens × 64, bf16",
-    ),
+    _attention_gradients("attention_gradients", _HEADS, "gradients of attention, 32 heads of 2048 tokens × 64, bf16"),
+    _attention_gradients("causal_attention_gradients", _HEADS, "gradients of causal attention, 32 heads of 2048 tokens × 64, bf16"),
     _linear_gradients("linear_gradients", 4096, 1024, 4096),
     _linear_gradients("linear_gradients_long", 65536, 64, 64),
     Row(

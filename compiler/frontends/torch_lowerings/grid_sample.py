@@ -17,11 +17,11 @@ from hloom.passes.stablehlo.support import build
 
 from ..torch_registry import TorchOp, torch_decomposition, torch_differentiated, torch_lowering
 from .compositions import nothing_of
+from .resize import CUBIC, cubic_far, cubic_near
 
 _BILINEAR, _NEAREST = 0, 1
 _ZEROS, _BORDER = 0, 1
 _LEAST_CHANNELS = 8
-_CUBIC = -0.75
 
 _Taps = list[tuple[Tensor, Tensor]]
 """Of each place its neighbours along an axis, and their weights."""
@@ -81,20 +81,12 @@ def _cubic(at: Tensor, extent: int, padding: int, align_corners: bool) -> _Taps:
     at = _unscaled(at, extent, align_corners)
     low = at.floor()
     t = at - low
-    weights = (_far(t + 1), _near(t), _near(1 - t), _far(2 - t))
+    weights = (cubic_far(t + 1, CUBIC), cubic_near(t, CUBIC), cubic_near(1 - t, CUBIC), cubic_far(2 - t, CUBIC))
     places = (_padded(low + step, extent, padding, align_corners) for step in (-1, 0, 1, 2))
     return [_tap(place, weight, extent) for place, weight in zip(places, weights)]
 
 
 _TAPS: tuple[Callable[[Tensor, int, int, bool], _Taps], ...] = (_linear, _nearest, _cubic)
-
-
-def _near(t: Tensor) -> Tensor:
-    return ((_CUBIC + 2) * t - (_CUBIC + 3)) * t * t + 1
-
-
-def _far(t: Tensor) -> Tensor:
-    return ((_CUBIC * t - 5 * _CUBIC) * t + 8 * _CUBIC) * t - 4 * _CUBIC
 
 
 def _tap(at: Tensor, weight: Tensor, extent: int) -> tuple[Tensor, Tensor]:

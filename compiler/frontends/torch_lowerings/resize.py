@@ -154,7 +154,7 @@ def resize(*names: str, of_integers: bool = True) -> Callable[[Kernel], Kernel]:
     return decorate
 
 
-_CUBIC = -0.75
+CUBIC = -0.75
 """The slope of the cubic kernel at its ends."""
 
 
@@ -174,7 +174,7 @@ def bicubic(along: Along) -> Places:
     low = np.floor(at).astype(np.int64)
     above = np.clip(at - low.astype(along.real), 0, 1)
     rows = [np.clip(low + tap, 0, along.extent - 1) for tap in (-1, 0, 1, 2)]
-    weights = [cubic(np.abs(along.real(tap) - above), _CUBIC) for tap in (-1, 0, 1, 2)]
+    weights = [cubic(np.abs(along.real(tap) - above), CUBIC) for tap in (-1, 0, 1, 2)]
     return Places(np.stack(rows), np.stack(weights))
 
 
@@ -195,6 +195,14 @@ def _nearest(along: Along, offset: np.float32) -> Places:
 
 def cubic(distance: np.ndarray, slope: float) -> np.ndarray:
     """The cubic kernel with that slope at a distance of 1: 0 at 2 and beyond."""
-    near = ((slope + 2) * distance - (slope + 3)) * distance * distance + 1
-    far = ((slope * distance - 5 * slope) * distance + 8 * slope) * distance - 4 * slope
-    return np.where(distance <= 1, near, np.where(distance < 2, far, 0))
+    return np.where(distance <= 1, cubic_near(distance, slope), np.where(distance < 2, cubic_far(distance, slope), 0))
+
+
+def cubic_near(distance: Any, slope: float) -> Any:
+    """Up to a distance of 1; of arrays or tensors."""
+    return ((slope + 2) * distance - (slope + 3)) * distance * distance + 1
+
+
+def cubic_far(distance: Any, slope: float) -> Any:
+    """From a distance of 1 to 2; of arrays or tensors."""
+    return ((slope * distance - 5 * slope) * distance + 8 * slope) * distance - 4 * slope
