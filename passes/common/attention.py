@@ -12,3 +12,5 @@ RECOMPUTED = "hloom.recomputed"
 """Of a group of contractions: those that sum over large matrices compute these themselves, tile by tile, in one kernel."""
 BEGINS = "hloom.begins"
 """[rows, columns, begins] of such a group: a mask leaves out the columns before row + begins."""
+PARTS = 3
+"""So many numbers of bf16 add up to one of f32, all bits of it."""

@@ -44,6 +44,7 @@ from ..registry import register_pass
 from ..stablehlo.support.build import count_of, shape_of
 from .chains.bodies import call_once, convex, function_of, named
 from .chains.chain import Chain, Groups, callee, chain_ending_at, groups_of
+from .chains.half_reductions import widen_reductions
 from .chains.masks import Masks, share_of
 from .chains.moves import fold_moves, made_of_indices, moves_around
 from .chains.on_gpu import obstacle as on_gpu_obstacle
@@ -176,6 +177,7 @@ def _with_moves(chain: Chain, groups: Groups, masks: list[ir.Operation]) -> Join
 
 def _made_online(function: ir.Operation, second: ir.Operation) -> tuple[DecisionCode, str] | None:
     """Has the rows of a group reduced tile by tile; or why that cannot be."""
+    widen_reductions(function)
     found = online(function, second)
     if found is None:
         return Code.NOT_TILEABLE, "the rows are no maximum and a sum that can be rescaled when the maximum grows"

@@ -16,16 +16,21 @@ column, and adds their products to its results. What sums over the rows of %1 ha
 what the matrices are made of, which takes less than to write and read them. `hloom.live` is [rows, columns, ahead] as in join-contractions.
 
 It goes by dimensions (chains/dims.py) and knows no names: all ops between contractions are evaluated at a row and a column, whatever they
-are. What lies between is found from a matrix that a contraction sums over, with all that makes it and all that is made of it.
+are. What lies between is found from a matrix that a contraction sums over, with all that makes it and all that is made of it
+(chains/regions.py). Maxima and sums of its rows are kernels too, each before those that read it, as where JAX's gradients of softmax reduce it:
+    %m = call @recomputed_0(%q, %k);  %l = call @recomputed_1(%q, %k, %m);  %r = call @recomputed_2(…, %m, %l)
+Where forward has a result of its own, its three groups stay for join-contractions, and return such numbers of their rows (@rows_0).
 
-Must hold: plan-fusion has run. Declined, each with a record: what others need of the matrices; a reduction of them; operands that are no
-halves, or wider than 128; a policy's `use = "apart"`; no gain in price. Unchanged: CPUs (join-row-blocks).
+Must hold: plan-fusion has run. Declined, each with a record: what others need of the matrices, or make of their rows' numbers; operands that
+are no halves (but f32 beside widened bf16), or wider than 128; a policy's `use = "apart"`; no gain in price. Unchanged: CPUs
+(join-row-blocks).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from torch_mlir import ir
 
@@ -34,23 +39,21 @@ from hloom.dialects.target import target_of
 
 from ..common.attention import BEGINS, FIRST_CAPABILITY, RECOMPUTED
 from ..common.contraction import LIVE
-from ..common.rewriting import defining_op, erase_unused, i64_array, integer, kind_of, ops_in, walk
+from ..common.rewriting import create, erase_unused, i64_array, integer, walk
 from ..registry import register_pass
-from ..stablehlo.support.build import count_of
 from .chains.bodies import call_once, convex, function_of, named, users
-from .chains.chain import CONTRACTION_KINDS, callee, groups_of, returned
+from .chains.chain import callee, groups_of, returned
+from .chains.half_reductions import widen_reductions
 from .chains.masks import Masks, share_of
 from .chains.moves import made_of_indices
-from .chains.on_gpu import EVALUATED
 from .chains.price import priced
 from .chains.products import Products, price, products_of
-from .chains.rows import summed_dimensions
+from .chains.regions import Region, Regions, in_order, ops_of, reductions
 from .chains.split_dims import split_dims
 from .planner.codes import Code, DecisionCode
 from .planner.decisions import Notes
 from .planner.policy import APART, policy_of
 
-_KINDS = (*CONTRACTION_KINDS, "loop")
 _MOST_RESULTS = 2
 """Of a kernel, whose accumulators stay in registers."""
 
@@ -72,21 +75,18 @@ class _Refused(Exception):
         self.code, self.reason = code, reason
 
 
-@dataclass
-class _Region:
-    """Calls that make large values of one size, in order, and those of contractions that sum over them."""
-
-    makers: list[ir.Operation] = field(default_factory=list)
-    readers: list[ir.Operation] = field(default_factory=list)
+Operand: TypeAlias = "ir.Value | int"
+"""What a kernel reads; an integer is a reduction of its region's, whose numbers another kernel makes."""
 
 
 @dataclass(frozen=True)
 class _Kernel:
-    """Some readers, which are gone, and the function that does what they do, with its operands."""
+    """Some readers, which are gone, or a reduction by its number; and the function that does what they do, with its operands."""
 
     readers: list[ir.Operation]
+    number: int | None
     function: ir.Operation
-    operands: list[ir.Value]
+    operands: list[Operand]
     products: Products
 
     @property
@@ -108,6 +108,7 @@ class _Joiner:
     def __init__(self, module: ir.Operation):
         self.module, self.target, self.policy = module, target_of(module), policy_of(module)
         self.groups, self.notes = groups_of(module, libraries=True), Notes(module)
+        self.regions = Regions(self.groups)
         self.made: dict[str, str] = {}
         self.declined: set[ir.Value] = set()
         self.waiting = walk(module, "func.call")
@@ -118,8 +119,8 @@ class _Joiner:
         parts: set[str] = set()
         while self.waiting:
             call = self.waiting.pop()
-            for value in call.results if self._is_part(call, call.block) else ():
-                if value not in self.declined and any(self._sums(user, value) for user in users(value)):
+            for value in call.results if self.regions.is_part(call, call.block) else ():
+                if value not in self.declined and any(self.regions.sums(user, value) for user in users(value)):
                     names = self._join_if_it_pays(value)
                     parts.update(names)
                     if names:
@@ -129,39 +130,21 @@ class _Joiner:
             self.groups[name].erase()
         self.notes.write()
 
-    def _is_part(self, op: ir.Operation | None, block: ir.Block) -> bool:
-        """Whether an op calls a group that is evaluated element by element, with a contraction or without."""
-        if op is None or op.name != "func.call" or op.block != block:
-            return False
-        group = self.groups.get(callee(op))
-        if group is None or kind_of(group) not in _KINDS:
-            return False
-        return all(each.name.removeprefix("stablehlo.") in EVALUATED and not each.regions for each in _ops(group))
-
-    def _sums(self, call: ir.Operation, value: ir.Value) -> bool:
-        """Whether a contraction of a call sums over a dimension of a value, which is larger than the result."""
-        if not self._is_part(call, call.block) or len(call.results) != 1 or count_of(call.results[0]) >= count_of(value):
-            return False
-        group = self.groups[callee(call)]
-        if kind_of(group) not in CONTRACTION_KINDS:
-            return False
-        arguments = [a for a, given in zip(group.regions[0].blocks[0].arguments, call.operands) if given == value]
-        return bool(summed_dimensions(group, arguments))
-
     def _join_if_it_pays(self, seed: ir.Value) -> list[str]:
         """The names of the groups that are joined; none where they stay apart."""
-        region, edge = self._region(seed), str(seed.type)
+        region, edge = self.regions.region(seed), str(seed.type)
+        if region is None:
+            return []
         if isinstance(region, str):
             self.notes.add(Code.NOT_TILEABLE, [callee(seed.owner.operation)], region, edge)
             return []
-        calls = [*region.makers, *region.readers]
         if not any(walk(self.groups[callee(call)], "stablehlo.dot_general") for call in region.makers):
             return []  # nothing but what is read from memory, once
-        names, kernels = list(dict.fromkeys(callee(call) for call in calls)), []
+        names, kernels = list(dict.fromkeys(callee(call) for call in region.gone)), []
         try:
-            self._check_policy(calls)
+            self._check_policy([*region.makers, *region.readers])
             kernels = self._kernels(region)
-            before = sum(integer(self.groups[callee(call)], "hloom.cost_ps") for call in calls)
+            before = sum(integer(self.groups[callee(call)], "hloom.cost_ps") for call in region.gone)
             after = sum(integer(kernel.function, "hloom.cost_ps") for kernel in kernels)
             if before - after < self.target.min_gain_ps:
                 raise _Refused(Code.NO_GAIN, f"{len(kernels)} kernels that compute it take {after} ps, those of today {before} ps")
@@ -171,49 +154,66 @@ class _Joiner:
             self.declined.update(value for call in region.makers for value in call.results)
             self.notes.add(refusal.code, names, refusal.reason, edge)
             return []
-        saved = sum(2 * byte_size(value.type) for call in region.makers for value in call.results)
-        made, masked = [], ""
+        saved = sum(2 * byte_size(value.type) for call in region.gone if call in region.makers for value in call.results)
         masks = self._masks_of(region)
-        names += [callee(mask) for mask in masks]
-        gone = {*masks, *calls}
+        names += [callee(call) for call in (*masks, *region.kept)]
+        gone = {*masks, *region.makers, *region.readers}
         self.waiting = [call for call in self.waiting if call not in gone]
-        for kernel in kernels:
-            masked = masked or kernel.masked
-            made.append(named(self.module, kernel.function, self.made, "recomputed"))
-            call_once(kernel.readers, made[-1], kernel.operands, kernel.results)
-        erase_unused(_in_order({*masks, *region.makers}))
+        made, masked = self._call(region, kernels, masks)
         reason = "what contractions sum over is computed in their kernels, tile by tile" + masked
         figures = {"t_before_ps": before, "t_after_ps": after, "gain_ps": before - after, "bytes_saved": saved}
         self.notes.add(Code.FUSED_ATTENTION, made, reason, edge, figures)
         return names
 
-    def _region(self, seed: ir.Value) -> _Region | str:
-        """All that makes, and all that is made of, values of the size of `seed`; or why that is more than the kernels compute."""
-        block, size = seed.owner.operation.block, count_of(seed)
-        found, waiting, known = _Region(), [seed], set()
-        while waiting:
-            value = waiting.pop()
-            maker = defining_op(value)
-            if value in known or maker is None or not self._is_part(maker, block):
-                continue  # an argument, or what is read from memory at a row and a column
-            known.add(value)
-            calls = [maker]
-            for user in users(value):
-                if self._sums(user, value):
-                    found.readers.append(user)
-                elif self._is_part(user, block):
-                    calls.append(user)
-                else:
-                    return "a value that contractions sum over is needed by others"
-            for call in calls:
-                if any(count_of(each) != size for each in call.results):
-                    return "a value that contractions sum over is needed by others"
-                if call not in found.makers:
-                    found.makers.append(call)
-                    waiting += [each for each in (*call.operands, *call.results) if count_of(each) == size]
-        return _Region(_in_order(set(found.makers)), _in_order(set(found.readers)))
+    def _call(self, region: Region, kernels: list[_Kernel], masks: list[ir.Operation]) -> tuple[list[str], str]:
+        """Calls the kernels in place of a region's calls; returns their names, and what they leave out."""
+        owners = [call for call in in_order({*masks, *region.makers}) for _ in reductions(self.groups[callee(call)])]
+        outside = {value: number for value, number in self.regions.numbers_outside(region).items() if number is not None}
+        unused = in_order({*masks, *(call for call in region.makers if call not in region.kept[:1])})
+        numbers = self._numbers_kept(region, owners)
+        made, masked = [], ""
+        for kernel in kernels:
+            masked = masked or kernel.masked
+            made.append(named(self.module, kernel.function, self.made, "recomputed"))
+            operands = [numbers[each] if isinstance(each, int) else each for each in kernel.operands]
+            if kernel.number is None:
+                call_once(kernel.readers, made[-1], operands, kernel.results)
+                continue
+            owner = owners[kernel.number]
+            with ir.InsertionPoint(owner), owner.location:
+                kind = returned(kernel.function).operands[0].type
+                call = create("func.call", [kind], operands, callee=ir.FlatSymbolRefAttr.get(made[-1]))
+            numbers[kernel.number] = call.results[0]
+        for value, number in outside.items():
+            value.replace_all_uses_with(numbers[number])
+        erase_unused(unused)
+        return made, masked
 
-    def _masks_of(self, region: _Region) -> list[ir.Operation]:
+    def _numbers_kept(self, region: Region, owners: list[ir.Operation]) -> dict[int, ir.Value]:
+        """By its number, each reduction of a call that is kept: another, which returns them all, makes for the chain what that one made."""
+        if not region.kept:
+            return {}
+        call, gone = region.kept[-1], set(region.gone)
+        group, first, operands = self.groups[callee(call)], owners.index(call), list(dict.fromkeys(call.operands))
+        uses = [(value, use.owner.operation, use.operand_number) for value in call.results for use in value.uses]
+        stays = [(value, user, place) for value, user, place in uses if user not in gone]
+        results = list(dict.fromkeys(value for value, _, _ in stays))
+        function, _ = function_of([call], self.groups, operands, results)
+        widen_reductions(function)
+        numbers = [op.results[0] for op in reductions(function)]
+        _return(function, [*returned(function).operands, *numbers])
+        for name in filter(lambda name: name.startswith("hloom."), group.attributes):
+            function.attributes[name] = group.attributes[name]
+        kinds = [value.type for value in returned(function).operands]
+        name = named(self.module, function, self.made, "rows")
+        self.groups.setdefault(name, function)
+        with ir.InsertionPoint(call), call.location:
+            new = list(create("func.call", kinds, operands, callee=ir.FlatSymbolRefAttr.get(name)).results)
+        for value, user, place in stays:
+            user.operands[place] = new[results.index(value)]
+        return {first + n: value for n, value in enumerate(new[len(results) :])}
+
+    def _masks_of(self, region: Region) -> list[ir.Operation]:
         """What is made of indices alone, which the kernels know."""
         return [mask for maker in region.makers for mask in made_of_indices(maker, self.groups)]
 
@@ -223,20 +223,35 @@ class _Joiner:
                 if self.policy.kernel_for(dot).use == APART:
                     raise _Refused(Code.POLICY_FORBIDDEN, "the contractions have kernels of their own")
 
-    def _kernels(self, region: _Region) -> list[_Kernel]:
+    def _kernels(self, region: Region) -> list[_Kernel]:
         """The kernels of all readers: those that keep the same dimension share one, if none needs what another makes."""
         made: list[_Kernel] = []
         try:
             for reader in region.readers:
                 made.append(self._kernel(region, [reader]))
                 self._share_last(region, made)
+            self._add_numbers(region, made)
         except _Refused:
             for kernel in made:
                 kernel.function.erase()
             raise
         return made
 
-    def _share_last(self, region: _Region, made: list[_Kernel]) -> None:
+    def _add_numbers(self, region: Region, made: list[_Kernel]) -> None:
+        """Adds, before other kernels, those that make the rows' numbers which these read, in their order."""
+        kept = [call in region.kept for call in region.makers for _ in reductions(self.groups[callee(call)])]
+        waiting = [number for number in self.regions.numbers_outside(region).values() if number is not None]
+        waiting += [each for kernel in made for each in kernel.operands if isinstance(each, int)]
+        found: dict[int, _Kernel] = {}
+        while waiting:
+            number = waiting.pop()
+            if number in found or kept[number]:
+                continue
+            found[number] = self._kernel(region, [], number)
+            made.insert(sorted(found).index(number), found[number])
+            waiting += [each for each in found[number].operands if isinstance(each, int)]
+
+    def _share_last(self, region: Region, made: list[_Kernel]) -> None:
         """Has the last kernel be one with an earlier one, where that can be."""
         for number, kernel in enumerate(made[:-1]):
             shared = self._shared(region, kernel, made[-1])
@@ -246,66 +261,88 @@ class _Joiner:
                 made[number] = shared
                 return
 
-    def _shared(self, region: _Region, one: _Kernel, other: _Kernel) -> _Kernel | None:
+    def _shared(self, region: Region, one: _Kernel, other: _Kernel) -> _Kernel | None:
         """One kernel of two; None where they keep other dimensions, or are too much."""
         readers = [*one.readers, *other.readers]
-        if len(readers) > _MOST_RESULTS or convex(readers, readers[0].block) != readers or one.products.row != other.products.row:
+        if len(readers) > _MOST_RESULTS or convex(readers, readers[0].block) != readers or one.products.kept != other.products.kept:
             return None
         return self._kernel(region, readers)
 
-    def _kernel(self, region: _Region, readers: list[ir.Operation]) -> _Kernel:
-        """The kernel of some readers. Raises _Refused."""
-        calls = _in_order({*self._masks_of(region), *region.makers, *readers})
+    def _kernel(self, region: Region, readers: list[ir.Operation], number: int | None = None) -> _Kernel:
+        """The kernel of some readers, or of a reduction. Raises _Refused."""
+        calls = in_order({*self._masks_of(region), *region.makers, *readers})
         made = {value for call in calls for value in call.results}
-        operands = list(dict.fromkeys(value for call in calls for value in call.operands if value not in made))
-        function, _ = function_of(calls, self.groups, operands, [value for call in readers for value in call.results])
+        given = list(dict.fromkeys(value for call in calls for value in call.operands if value not in made))
+        function, _ = function_of(calls, self.groups, given, [value for call in readers for value in call.results])
+        widen_reductions(function)
         try:
-            operands = _without_unused(function, operands)
+            operands = _without_unused(function, [*given, *_cut(function, number)])
             if not split_dims(function):
                 raise _Refused(Code.NOT_TILEABLE, "reshapes take dimensions apart")
-            found = products_of(function, count_of(region.makers[0].results[0]))
+            found = products_of(function, region.size)
             if isinstance(found, str):
                 raise _Refused(Code.NOT_TILEABLE, found)
         except _Refused:
             function.erase()
             raise
         function.attributes[RECOMPUTED] = ir.UnitAttr.get()
-        kernel = _Kernel(readers, function, operands, found)
+        kernel = _Kernel(readers, number, function, operands, found)
         priced(function, price(function, found, self.target, self._masked(kernel)))
         return kernel
 
     def _masked(self, kernel: _Kernel) -> float:
         """Of all elements those that a mask leaves; writes at the function which it leaves out."""
-        function, found = kernel.function, kernel.products
-        rows, columns = found.rows, found.columns
-        ahead = Masks(self.groups, function, kernel.operands).ahead_of(found.read, [])
-        if ahead is not None and ahead < columns:
-            function.attributes[LIVE] = i64_array([rows, columns, ahead])
-            return share_of(rows, columns, ahead)
-        ahead = Masks(self.groups, function, kernel.operands).ahead_of(found.turned, [])
-        if ahead is not None and ahead < rows:
-            function.attributes[BEGINS] = i64_array([rows, columns, 1 - ahead])
-            return share_of(columns, rows, ahead)
+        function = kernel.function
+        operands = [None if isinstance(each, int) else each for each in kernel.operands]
+        for pair in kernel.products.pairs:
+            rows, columns = pair.rows, pair.columns
+            ahead = Masks(self.groups, function, operands).ahead_of(pair.read, pair.reduced)
+            if ahead is not None and ahead < columns:
+                function.attributes[LIVE] = i64_array([rows, columns, ahead])
+                return share_of(rows, columns, ahead)
+            ahead = None if pair.reduced else Masks(self.groups, function, operands).ahead_of(pair.turned, [])
+            if ahead is not None and ahead < rows:
+                function.attributes[BEGINS] = i64_array([rows, columns, 1 - ahead])
+                return share_of(columns, rows, ahead)
         return 1.0
 
 
-def _in_order(calls: set[ir.Operation]) -> list[ir.Operation]:
-    """The calls as they follow each other in their block."""
-    return [op for op in ops_in(next(iter(calls)).block) if op in calls] if calls else []
+def _cut(function: ir.Operation, number: int | None) -> list[int]:
+    """Has a function read what its reductions make, but that of this number, which it returns then; the numbers of what it reads."""
+    reduced, block = reductions(function), function.regions[0].blocks[0]
+    read = [n for n in range(len(reduced)) if n != number]
+    for n in read:
+        result = reduced[n].results[0]
+        result.replace_all_uses_with(block.add_argument(result.type, reduced[n].location))
+    if number is not None:
+        _return(function, [reduced[number].results[0]])
+    return read
 
 
-def _without_unused(function: ir.Operation, operands: list[ir.Value]) -> list[ir.Value]:
+def _return(function: ir.Operation, values: Sequence[ir.Value]) -> None:
+    """Has a function return these."""
+    old = returned(function)
+    with ir.InsertionPoint(old), old.location:
+        create("func.return", [], values)
+    old.erase()
+    _set_type(function)
+
+
+def _without_unused(function: ir.Operation, operands: Sequence[Operand]) -> list[Operand]:
     """Erases what no result needs, arguments too; returns the operands that are left."""
     block = function.regions[0].blocks[0]
-    erase_unused(_ops(function))
+    erase_unused(ops_of(function))
+    operands = list(operands)
     for number in reversed(range(len(operands))):
         if not list(block.arguments[number].uses):
             block.erase_argument(number)
-            operands = [*operands[:number], *operands[number + 1 :]]
-    kind = ir.FunctionType.get([argument.type for argument in block.arguments], [value.type for value in returned(function).operands])
-    function.attributes["function_type"] = ir.TypeAttr.get(kind)
+            del operands[number]
+    _set_type(function)
     return operands
 
 
-def _ops(function: ir.Operation) -> list[ir.Operation]:
-    return ops_in(function.regions[0].blocks[0])[:-1]
+def _set_type(function: ir.Operation) -> None:
+    """Writes the type that a function's arguments and results have."""
+    block = function.regions[0].blocks[0]
+    kind = ir.FunctionType.get([argument.type for argument in block.arguments], [value.type for value in returned(function).operands])
+    function.attributes["function_type"] = ir.TypeAttr.get(kind)

@@ -10,8 +10,8 @@ After:
     %2 = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<8xf32>) -> tensor<8x4xf32>      // and %x for %0
 
 The rules stand in rules/: algebra, convolutions that are dots, dots, shapes (canonical forms of data movement), dynamic (ops with constant
-indices), control (known branches), reductions (all(x == -inf) is max(x) == -inf), scatter (of nothing, of wider elements), indices (of
-gathers and scatters, which say less than they hold) and fold (constants up to `max-elements`, splats of any size).
+indices), control (known branches), reductions (of one element; all(x == -inf) is max(x) == -inf), scatter (of nothing, of wider elements),
+indices (of gathers and scatters, which say less than they hold) and fold (constants up to `max-elements`, splats of any size).
 None changes a result by more than rounding, most not at all; upstream's stablehlo-aggressive-simplification is not used because it turns
 x + 0.0 into x and reads unsigned start indices as signed.
 Must hold: nothing. Declined: constants in resource blobs, division of constants by zero, anything with effects.

@@ -17,13 +17,19 @@ from ...stablehlo.support.build import shape_of
 from .chain import dimensions
 
 Dim = tuple[ir.Value, int]
+_REDUCING = ("dot_general", "reduce")
 _SOURCES = ("stablehlo.constant", "stablehlo.iota")
 
 
 class Dims:
-    """The dimensions of all values in a function of StableHLO ops, in classes of those that are one."""
+    """The dimensions of all values in a function of StableHLO ops, in classes of those that are one.
 
-    def __init__(self, function: ir.Operation):
+    `at_points`: what is made of no contraction or reduction is read wherever it is asked for, so that what it is broadcast along is none of
+    its dimensions (positions, and segments, which are both the rows' and the columns').
+    """
+
+    def __init__(self, function: ir.Operation, at_points: bool = False):
+        self._at_points, self._made = at_points, set[ir.Value]()
         self._parent: dict[Dim, Dim] = {}
         self.reduced: dict[ir.Operation, set[Dim]] = {}
         """Of contractions and reductions the dimensions that they reduce, of their operands."""
@@ -49,8 +55,8 @@ class Dims:
         return [self.of(value, d) if n != 1 else None for d, n in enumerate(shape_of(value))]
 
     def reduces(self, op: ir.Operation) -> set[Dim]:
-        """The classes that an op reduces."""
-        return {self.of(*dim) for dim in self.reduced.get(op, ())}
+        """The classes that an op reduces, of more than one element."""
+        return {self.of(value, d) for value, d in self.reduced.get(op, ()) if shape_of(value)[d] != 1}
 
     def _tie(self, value: ir.Value, dim: int, other: ir.Value, at: int) -> None:
         a, b = self.of(value, dim), self.of(other, at)
@@ -60,6 +66,8 @@ class Dims:
     def _read(self, op: ir.Operation) -> None:
         """Ties the dimensions of an op's values; along those of an op that is not known it does something else."""
         name = op.name.removeprefix("stablehlo.")
+        if name in _REDUCING or any(value in self._made for value in op.operands):
+            self._made.update(op.results)
         if name in _READERS:
             _READERS[name](self, op)
         elif is_elementwise(op):
@@ -73,6 +81,8 @@ class Dims:
                 self._tie(value, d, op.results[0], d)
 
     def _broadcast(self, op: ir.Operation) -> None:
+        if self._at_points and op.operands[0] not in self._made:
+            return
         before, after = shape_of(op.operands[0]), shape_of(op.results[0])
         for d, at in enumerate(integers(op, "broadcast_dimensions")):
             if before[d] == after[at]:

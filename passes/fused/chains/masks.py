@@ -6,6 +6,8 @@
 
 An x that is NaN or +inf makes no -inf of the sum; such elements of what is masked are taken to be left out. Rows of which nothing is left
 are as before: one column at least is computed.
+
+    s = select(p, x, -2e38)    is as -inf where p leaves each row a column, whose x is no such number: exp(s - max(s)) is 0 all the same
 """
 
 from __future__ import annotations
@@ -26,10 +28,14 @@ from ...stablehlo.support.constants import splat_value
 from .chain import Groups
 from .values import Place, Values
 
-_NEUTRAL = {"stablehlo.maximum": -inf, "stablehlo.add": 0.0}
+NEUTRAL = {"stablehlo.maximum": -inf, "stablehlo.add": 0.0}
+"""The numbers that reductions of rows by these may leave out."""
 _NEGATED = {"LT": "GE", "GE": "LT", "LE": "GT", "GT": "LE"}
 _MIRRORED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE"}
 _MOST_CONSTANT = 1 << 24
+_LOW = -1e30
+"""Scores of this size are taken to be masked ones."""
+_SCALINGS = ("convert", "divide", "multiply", "tanh")
 
 
 @dataclass(frozen=True)
@@ -43,7 +49,7 @@ class Tail:
 class Masks(Values):
     """Reads masks, and what is made of them."""
 
-    def __init__(self, groups: Groups, function: ir.Operation, operands: Sequence[ir.Value]):
+    def __init__(self, groups: Groups, function: ir.Operation, operands: Sequence[ir.Value | None]):
         super().__init__(groups, function, operands)
         self.known: dict[Place, Tail | None] = {}
 
@@ -61,8 +67,9 @@ class Masks(Values):
 
     def ahead_of(self, read: Sequence[Place], reduced: Sequence[tuple[ir.Operation, Place]]) -> int | None:
         """The same of what several contractions read of these rows and columns, and of what is reduced along the columns."""
-        shape = shape_of(read[0].value)
-        self.extents = shape[read[0].column or 0], shape[read[0].row or 0]
+        first = [*read, *(place for _, place in reduced)][0]
+        shape = shape_of(first.value)
+        self.extents = shape[first.column or 0], shape[first.row or 0]
         tails = [*(_tail_of(self, place, 0.0) for place in read), *(self._reduced(*each) for each in reduced)]
         if any(tail is None for tail in tails):
             return None
@@ -72,7 +79,7 @@ class Masks(Values):
     def _reduced(self, op: ir.Operation, place: Place) -> Tail | None:
         """The tail of what is reduced along the columns, if it does not matter there."""
         body = ops_in(op.regions[0].blocks[0])
-        neutral = _NEUTRAL.get(body[0].name) if len(body) == 2 and len(op.results) == 1 else None
+        neutral = NEUTRAL.get(body[0].name) if len(body) == 2 and len(op.results) == 1 else None
         return None if neutral is None else _tail_of(self, place, neutral)
 
     def tail(self, place: Place) -> Tail | None:
@@ -117,6 +124,22 @@ class Masks(Values):
             tail = _constant_tail(op, place, 1.0 if negated else 0.0)
             return None if tail is None else tail.ahead
         return None
+
+    def is_comparison(self, place: Place) -> bool:
+        """Whether a predicate is one comparison, which rows and columns alone decide."""
+        op = self.maker(place)
+        return self.is_comparison(op) if isinstance(op, Place) else op is not None and op.name == "stablehlo.compare"
+
+    def is_made_of_dot(self, place: Place) -> bool:
+        """Whether a value is a contraction's, scaled or so, and masked by nothing."""
+        op = self.maker(place)
+        if isinstance(op, Place):
+            return self.is_made_of_dot(op)
+        if op is None or op.name.removeprefix("stablehlo.") not in ("dot_general", *_SCALINGS):
+            return False
+        x, *others = (Place(v, place.row, place.column) for v in op.operands)
+        scaled = all(splat_value(each.value) is not None for each in others)
+        return op.name == "stablehlo.dot_general" or (scaled and self.is_made_of_dot(x))
 
     def _compared(self, op: ir.Operation, operands: list[Place], negated: bool) -> float | None:
         x, y = (self.affine(each) for each in operands)
@@ -172,10 +195,13 @@ def _selected(masks: Masks, operands: list[Place]) -> Tail | None:
     tails = [masks.tail(yes), masks.tail(no)]
     if tails[0] is not None and tails[1] is not None and tails[0].number == tails[1].number:
         return Tail(max(tail.ahead for tail in tails if tail is not None), tails[0].number)
-    for tail, negated in zip(tails[::-1], (False, True)):
+    for tail, seen, negated in zip(tails[::-1], (yes, no), (False, True)):
         bound = masks.bound(predicate, negated) if tail is not None else None
         if tail is not None and bound is not None:
-            return Tail(max(bound, tail.ahead), tail.number)
+            low = (
+                tail.number <= _LOW and bound >= 1 and tail.ahead == -inf and masks.is_comparison(predicate) and masks.is_made_of_dot(seen)
+            )
+            return Tail(max(bound, tail.ahead), -inf if low else tail.number)
     return None
 
 

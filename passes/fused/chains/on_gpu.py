@@ -23,8 +23,8 @@ from .price import Figures, bytes_moved
 
 _LEAST_ROWS = 16
 EVALUATED = frozenset(
-    "abs add and ceil compare constant convert cosine divide exponential exponential_minus_one floor iota log log_plus_one logistic maximum"
-    " minimum multiply negate not or power reduce remainder rsqrt select sine sqrt subtract tanh xor"
+    "abs add and ceil compare constant convert cosine divide exponential exponential_minus_one floor iota is_finite log log_plus_one"
+    " logistic maximum minimum multiply negate not or power reduce remainder rsqrt select sine sqrt subtract tanh xor"
     " broadcast_in_dim dot_general reshape slice transpose".split()
 )
 """What the kernel evaluates at a row and a column, and what it is made of."""

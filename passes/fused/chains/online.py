@@ -118,9 +118,9 @@ def _keeps(op: ir.Operation) -> bool:
     return op.name == "stablehlo.reshape" or (op.name == "stablehlo.convert" and isinstance(element_of(op.operands[0]), ir.FloatType))
 
 
-def _unshaped(value: ir.Value) -> ir.Value:
-    """What a value is a reshape of."""
-    while (op := defining_op(value)) is not None and op.name == "stablehlo.reshape":
+def _kept(value: ir.Value) -> ir.Value:
+    """The value that another is, but for its shape and the type of its floats."""
+    while (op := defining_op(value)) is not None and _keeps(op):
         value = op.operands[0]
     return value
 
@@ -163,11 +163,11 @@ class _Rows:
         if op is None or op.name != "stablehlo.subtract":
             return False
         x, maximized, spread = op.operands[0], self.largest.operands[0], defining_op(op.operands[1])
-        if spread is None or spread.name != "stablehlo.broadcast_in_dim" or _unshaped(x) != _unshaped(maximized):
+        if spread is None or spread.name != "stablehlo.broadcast_in_dim" or _kept(x) != _kept(maximized):
             return False
         *rows, columns = shape_of(value)
         in_order = shape_of(spread.operands[0]) == rows and integers(spread, "broadcast_dimensions") == list(range(len(rows)))
-        return in_order and columns == shape_of(maximized)[-1] and _unshaped(spread.operands[0]) == self.largest.results[0]
+        return in_order and columns == shape_of(maximized)[-1] and _kept(spread.operands[0]) == self.largest.results[0]
 
     def step(self, op: ir.Operation) -> Step | None:
         """The op as one that multiplies an operand; None of others."""

@@ -29,9 +29,10 @@ class Place:
 class Values:
     """Reads values of a group and, where these are its arguments, of the groups that make them."""
 
-    def __init__(self, groups: Groups, function: ir.Operation, operands: Sequence[ir.Value]):
+    def __init__(self, groups: Groups, function: ir.Operation, operands: Sequence[ir.Value | None]):
+        """`operands`: what the function is called with; None for what is not there yet."""
         self.groups = groups
-        self.operands: dict[ir.Operation, Sequence[ir.Value]] = {function: operands}
+        self.operands: dict[ir.Operation, Sequence[ir.Value | None]] = {function: operands}
         self.extents = 0, 0
         """Of columns and rows."""
 
@@ -96,8 +97,9 @@ class Values:
         value = place.value
         if is_block_argument(value):
             argument = ir.BlockArgument(value)
-            given = self.operands.get(argument.owner.owner.operation)
-            return None if given is None else Place(given[argument.arg_number], place.row, place.column)
+            operands = self.operands.get(argument.owner.owner.operation)
+            given = None if operands is None else operands[argument.arg_number]
+            return None if given is None else Place(given, place.row, place.column)
         op = defining_op(value)
         if op is None:
             return None
@@ -111,6 +113,9 @@ class Values:
             dims, shape = integers(op, "broadcast_dimensions"), shape_of(op.operands[0])
             at = {d: i for i, d in enumerate(dims) if shape[i] != 1}
             return Place(op.operands[0], _at(at, place.row), _at(at, place.column))
+        if op.name == "stablehlo.transpose":
+            before = integers(op, "permutation")
+            return Place(op.operands[0], *(None if d is None else before[d] for d in (place.row, place.column)))
         if op.name == "stablehlo.reshape":
             return _before_reshape(op, place)
         return op

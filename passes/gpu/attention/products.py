@@ -7,11 +7,13 @@
         s = q k;  t = g v                    mma.sync, accumulators of 16 x 64
         p at (s, t)                          with whatever is read at the row, the column, or both
         o = o + p w                          a thread's accumulators are its part of the left operand of mma.sync
-    the epilogue on each o
+        m = max(m, r)                        or a sum: registers
+    m of the four lanes that share a row; the epilogue on each o and m
 
-As in kernel.py, but no row is reduced, so nothing is rescaled; there may be several contractions of either kind. A tile that one
-contraction multiplies as rows and another as columns (dS K, where S = Q K) is copied once. Where a mask leaves columns out (hloom.live,
-hloom.begins), a block begins at the first that its rows see, and ends behind the last.
+As in kernel.py, but no step depends on what rows are reduced to, so nothing is rescaled; there may be several contractions of either kind,
+or none of the second. An f32 p beside bf16 w is three numbers of bf16, whose products are added. A tile that one contraction multiplies
+as rows and another as columns (dS K, where S = Q K) is copied once. Where a mask leaves columns out (hloom.live, hloom.begins), a block
+begins at the first that its rows see, and ends behind the last.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import e as EULER
-from math import log2
+from math import log2, prod
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith
@@ -27,12 +29,13 @@ from torch_mlir.dialects.arith import CmpIPredicate
 
 from hloom.dialects.target import TargetView
 
-from ...common.attention import BEGINS, BLOCK_ROWS
+from ...common.attention import BEGINS, BLOCK_ROWS, PARTS
 from ...common.axes import TileOp
 from ...common.contraction import LIVE
-from ...common.control_flow import loop
+from ...common.control_flow import if_then, loop
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import index_constant
+from ...common.scalar_body import clone_on
 from ...common.vectors import elements, extract, from_elements, from_lanes, is_vector, splat
 from ...tiled.schedules.gpu_contraction import TileSchedule
 from ..contraction.contraction import ContractionGroup, LoopGroup, Operand
@@ -40,14 +43,16 @@ from ..contraction.cp_async import TileCopy, TileShape, commit, tile_shape, wait
 from ..contraction.mma import HalfWarp
 from ..contraction.runs import Run
 from ..contraction.tile_results import TileResults
-from ..support.emit import barrier, divide, less_than, remainder, thread_id
+from ..support.emit import all_of, barrier, divide, less_than, remainder, shuffle, thread_id
 from ..support.launch import OpenKernel, open_kernel, shared_bytes, shared_view
 from ..support.layout import power_above
 from .blocks import place
 from .exponents import power_of_2
+from .group import combiner
 from .kernel import fragment
 from .points import Known, Points
-from .products_group import ProductsGroup
+from .products_group import START, ProductsGroup
+from .strip import QUAD
 
 _WARPS = 4
 _STAGES = 2
@@ -61,7 +66,8 @@ def emit(group: ProductsGroup, target: TargetView) -> None:
     row_tiles = -(-group.first.rows.extent // BLOCK_ROWS)
     layout: dict[str, str | int] = {
         "tile": f"{BLOCK_ROWS}x{plan.columns}",
-        "products": f"{len(group.scores)} at points, {len(group.products)} over columns",
+        "products": f"{len(group.scores)} at points, {len(group.products)} over columns"
+        + (f", {len(group.numbers)} numbers of rows" if group.numbers else ""),
         "warps": f"{_WARPS}x1",
         "stages": _STAGES,
     }
@@ -98,7 +104,7 @@ class _Plan:
         depths, widths = (
             [each.extent for each in extents] for extents in ([s.inner for s in group.scores], [p.cols for p in group.products])
         )
-        columns = BLOCK_ROWS if max(*depths, *widths) <= _NARROW else BLOCK_ROWS // 2
+        columns = BLOCK_ROWS if max([*depths, *widths]) <= _NARROW else BLOCK_ROWS // 2
         scores = tuple(TileSchedule(BLOCK_ROWS, columns, _whole(depth), _STAGES, _WARPS, 1) for depth in depths)
         products = tuple(TileSchedule(BLOCK_ROWS, _whole(width), columns, _STAGES, _WARPS, 1) for width in widths)
         lefts = [_tile(each, each.left, (each.rows, each.inner), (BLOCK_ROWS, each.inner.extent), 1) for each in group.scores]
@@ -146,12 +152,12 @@ class _Kernel:
         self.group, self.plan, self.buffers = group, plan, kernel.buffers
         first, thread = group.first, thread_id()
         self.thread = thread
-        self.batch, row_tile = place(first, group.products[0], row_tiles, target)
+        self.batch, row_tile = place(first, [*group.products, first][0], row_tiles, target)
         self.row = LinearIndex.of(row_tile) * BLOCK_ROWS
         rings = [[tile.stages, tile.shape.lines, tile.shape.length] for tile in plan.tiles]
         sizes = [shared_bytes(ring, tile.shape.element) for ring, tile in zip(rings, plan.tiles)]
         self.results = [TileResults(each, schedule, sum(sizes)) for each, schedule in zip(group.products, plan.products)]
-        self.arena = kernel.arena(max(sum(sizes), *(each.staging_bytes for each in self.results)))
+        self.arena = kernel.arena(max([sum(sizes), *(each.staging_bytes for each in self.results)]))
         self.rings = [
             shared_view(self.arena, sum(sizes[:n]), ring, tile.shape.element) for n, (ring, tile) in enumerate(zip(rings, plan.tiles))
         ]
@@ -176,6 +182,7 @@ class _Kernel:
         tokens = [token for n in self.plan.lefts for token in self.copies[n].fetch(self.batch, self.row, zero, index_constant(0))]
         self._fetch(LinearIndex.of(begin), end, tokens)
         start = [sums for value in self.values for sums in value.zeros()]
+        start += [splat(ir.F32Type.get(), START[combiner(tile).name]) for tile, _ in self.group.reduced for _ in (0, 1)]
 
         def body(index: LinearIndex, sums: list[ir.Value]) -> list[ir.Value]:
             self._arrive()
@@ -189,25 +196,41 @@ class _Kernel:
             behind = Points(product, self.buffers, self.group.loops)
             results.finish(behind, value, sums[:count], (self.batch, self.row, zero), self.thread, self.arena)
             sums = sums[count:]
+        for number, (tile, _) in zip(self.group.numbers, self.group.reduced):
+            self._finish_number(number, combiner(tile), sums[:2])
+            sums = sums[2:]
+
+    def _finish_number(self, number: ContractionGroup, combine: ir.Operation, parts: Sequence[ir.Value]) -> None:
+        """The epilogue of what both rows of a thread are reduced to, by the first of the lanes that share them."""
+        for half, part in enumerate(parts):
+            for distance in QUAD:
+                part = clone_on(combine, [part, shuffle(part, distance)])[0]
+            row = self.row + self.warp_row + self.lane_row + 8 * half
+            leads = arith.cmpi(CmpIPredicate.eq, self.lane_col, index_constant(0))
+            inside = [less_than(row, number.rows.extent)] if number.rows.extent % BLOCK_ROWS else []
+            with if_then(all_of([leads, *inside])):
+                _Behind(number, self.buffers, self.group.loops).finish(part, number.loops_at(self.batch, row, 0))
 
     def _span(self) -> tuple[ir.Value, ir.Value]:
-        """The first step, and the one behind the last, of those that a mask leaves to the block's rows."""
+        """The first step, and the one behind the last, of those that a mask leaves to the block's rows.
+
+        The mask goes by the outermost loop of the rows and of the columns: what is within (heads that share keys) is masked alike.
+        """
         first, columns = self.group.first, self.plan.columns
-        count = index_constant(-(-first.cols.extent // columns))
-        attributes, extents = first.function.attributes, [first.rows.last_extent, first.cols.extent]
-        begin, end = index_constant(0), count
-        if len(first.rows.loops) != 1:
-            return begin, end
-        for name in (LIVE, BEGINS):
-            *known, ahead = list(ir.DenseI64ArrayAttr(attributes[name])) if name in attributes else [0]
-            if known != extents:
-                continue
-            if name == LIVE:
-                last = arith.maxsi((self.row + (BLOCK_ROWS - 1 + ahead + columns - 1)).value(), index_constant(0))
-                end = arith.minsi(divide(last, columns), count)
-            else:
-                begin = arith.minsi(divide(arith.maxsi((self.row + ahead).value(), index_constant(0)), columns), count)
-        return begin, end
+        zero, count = index_constant(0), index_constant(-(-first.cols.extent // columns))
+        extents = [[extent for _, extent in group.loops] for group in (first.rows, first.cols)]
+        name = next((each for each in (LIVE, BEGINS) if each in first.function.attributes), None)
+        if name is None or any(each.count(each[0]) > 1 for each in extents):
+            return zero, count
+        *known, ahead = list(ir.DenseI64ArrayAttr(first.function.attributes[name]))
+        if known != [each[0] for each in extents]:
+            return zero, count
+        within_row, within_col = (prod(each[1:]) for each in extents)
+        row = divide((self.row + (BLOCK_ROWS - 1 if name == LIVE else 0)).value(), within_row)
+        column = LinearIndex.of(arith.maxsi((LinearIndex.of(row) + ahead).value(), zero)) * within_col
+        if name == LIVE:
+            return zero, arith.minsi(divide((column + (columns - 1)).value(), columns), count)
+        return arith.minsi(divide(column.value(), columns), count), count
 
     def _fetch(self, step: LinearIndex, end: ir.Value, tokens: list[ir.Value]) -> None:
         """Starts the copies of what contractions have of a step's columns, if there is such a step."""
@@ -231,11 +254,18 @@ class _Kernel:
         weights = self._weights(found, column)
         sums, place = list(sums), 0
         for value, (at, _), own in zip(self.values, plan.values, weights):
+            parts = _parts(own)
             for number in range(plan.columns // 16):
-                left = fragment(own, number)
+                lefts = [fragment(part, number) for part in parts]
                 for j, right in enumerate(value.right(self.rings[at], stage, number)):
-                    sums[place + j] = value.multiply(left, right, sums[place + j])
+                    for left in lefts:
+                        sums[place + j] = value.multiply(left, right, sums[place + j])
             place += len(value.zeros())
+        for (tile, _), own in zip(self.group.reduced, weights[len(self.values) :]):
+            for half in (0, 1):
+                for each in (e for pair in own[half] for e in elements(pair)):
+                    sums[place] = clone_on(combiner(tile), [sums[place], each])[0]
+                place += 1
         return sums
 
     def _score(self, which: int, stage: ir.Value) -> list[ir.Value]:
@@ -249,11 +279,10 @@ class _Kernel:
         return found
 
     def _weights(self, scores: Sequence[Sequence[ir.Value]], column: LinearIndex) -> list[list[list[ir.Value]]]:
-        """What each product multiplies, pair by pair, of both rows of a thread; 0 behind the last column."""
+        """What each product multiplies, and each reduction reduces, pair by pair, of both rows of a thread."""
         first = self.group.first
-        columns = first.cols.extent
-        length = 2 if columns % 2 == 0 else 1
-        found: list[list[list[ir.Value]]] = [[[], []] for _ in self.group.products]
+        length = 2 if first.cols.last_extent % 2 == 0 else 1
+        found: list[list[list[ir.Value]]] = [[[], []] for _ in (*self.group.weights, *self.group.reduced)]
         for half in (0, 1):
             row = self.row + self.warp_row + self.lane_row + 8 * half
             if first.rows.extent % BLOCK_ROWS:
@@ -270,7 +299,7 @@ class _Kernel:
         return found
 
     def _at(self, row: LinearIndex, column: LinearIndex, scores: Sequence[ir.Value], length: int) -> list[ir.Value]:
-        """What the products multiply at a row and a column, or at two."""
+        """What the products multiply, and reductions reduce, at a row and a column, or at two; what changes nothing behind the last."""
         first = self.group.first
         inside = None
         if first.cols.extent % self.plan.columns:
@@ -279,10 +308,33 @@ class _Kernel:
         known: Known = {(each.op.results[0], ()): score for each, score in zip(self.group.scores, scores)}
         run = Run(first.loops_at(self.batch, row, column), first.cols.last if length > 1 else None, length)
         self.between.go(run, known)
-        made = [self.between.element(tile, value) for tile, value in self.group.weights]
+        made = [self.between.element(tile, value) for tile, value in (*self.group.weights, *self.group.reduced)]
         if inside is not None:
-            made = [arith.select(inside, each, splat(each.type, 0)) for each in made]
+            outside = [*(0.0 for _ in self.group.weights), *(START[combiner(tile).name] for tile, _ in self.group.reduced)]
+            made = [arith.select(inside, each, splat(each.type, number)) for each, number in zip(made, outside)]
         return made
+
+
+def _parts(weights: list[list[ir.Value]]) -> list[list[list[ir.Value]]]:
+    """Weights in halves: themselves, or as f32 three of bf16 whose sum they are, the largest first."""
+    kind = weights[0][0].type
+    if str(kind.element_type) != "f32":
+        return [weights]
+    half = ir.VectorType.get(kind.shape, ir.BF16Type.get())
+    parts, rest = [], weights
+    for number in range(PARTS):
+        part = [[arith.truncf(half, pair) for pair in row] for row in rest]
+        parts.append(part)
+        if number + 1 < PARTS:
+            rest = [[arith.subf(pair, arith.extf(kind, each)) for pair, each in zip(*rows)] for rows in zip(rest, part)]
+    return parts
+
+
+class _Behind(Points):
+    """Evaluates what follows a reduction, whose accumulators have started where it does."""
+
+    def _start(self, op: ir.Operation) -> ir.Value | None:
+        return None
 
 
 class _Between(Points):

@@ -1,6 +1,6 @@
 """Reads a group at stage linalg as contractions at rows and columns, and contractions over the columns of what is made of them.
 
-    s = Σ q k;  t = Σ g v;  o = Σ p(s, t) w, over the columns;  results = g(o), …
+    s = Σ q k;  t = Σ g v;  o = Σ p(s, t) w, over the columns;  m = max r(s, t) or Σ r(s, t);  results = g(o), h(m), …
 
 as recompute-operands makes them. Rows, columns and batches are loops of the first contraction, by linear forms, as in group.py; each other
 contraction has a loop of its own besides.
@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 
 from torch_mlir import ir
 
+from ...common.affine import used_dims
 from ...common.axes import TileOp
 from ...common.edge import RESHAPES
 from ...common.linear_index import LinearIndex, Loop
@@ -31,17 +33,26 @@ from ..contraction.contraction import (
     tile_ops,
 )
 from .forms import Forms, TakenApart, indices, loops_by, solved, split_extents, taken_apart, viewed
-from .group import before_widening, reads_elements
+from .group import before_widening, combiner, reads_elements
+
+START = {"arith.maximumf": -inf, "arith.addf": 0.0}
+"""What reductions of rows start from."""
+Weight = tuple[TileOp, ir.Value]
+"""An op over the columns, and the value in its body of which it takes all of a row."""
 
 
 @dataclass(frozen=True)
 class ProductsGroup:
-    """The contractions of both kinds, which share rows, columns, batches and forms."""
+    """The contractions of both kinds, which share rows, columns, batches and forms, and reductions of the rows."""
 
     scores: tuple[ContractionGroup, ...]
     products: tuple[ContractionGroup, ...]
-    weights: tuple[tuple[TileOp, ir.Value], ...]
-    """Of each product its op, and the value in its body that it multiplies with its right operand, before it is widened."""
+    weights: tuple[Weight, ...]
+    """Of each product what it multiplies with its right operand, before it is widened."""
+    numbers: tuple[ContractionGroup, ...]
+    """The reductions: as contractions without columns, for what follows them."""
+    reduced: tuple[Weight, ...]
+    """What each of them reduces."""
     loops: Mapping[ir.Operation, Sequence[LinearIndex]]
     """The loops of each op that depends on a contraction."""
 
@@ -50,12 +61,23 @@ class ProductsGroup:
         return self.scores[0]
 
 
+def _depends(operand: Operand, loops: LoopGroup) -> bool:
+    """Whether an operand changes along some of these loops."""
+    return any(operand.depends_on(loop) for loop, _ in loops.loops)
+
+
+def _reduces_rows(tile: TileOp, made: set[ir.Value]) -> bool:
+    """Whether an op reduces what is made of contractions and has no loop beside that's: its rows are numbers."""
+    told = {dim for value, at in zip(tile.inputs, tile.maps) if value in made for expr in at.results for dim in used_dims(expr)}
+    return combiner(tile).name in START and all(loop in told for loop, n in enumerate(tile.extents) if n > 1)
+
+
 def read_products(function: ir.Operation) -> ProductsGroup | None:
     """The group that `function` is, or None."""
     if walk(function, "tensor.extract"):
         return None
     reader = _Reader(function)
-    if not reader.scores or not reader.products:
+    if not reader.scores or not (reader.products or reader.numbers):
         return None
     parts: list[list[int]] | None = [[extent] for extent in reader.scores[0].extents]
     while parts is not None:
@@ -71,12 +93,14 @@ class _Reader:
         self.function, self.ops = function, tile_ops(function)
         self.scores: list[TileOp] = []
         self.products: list[TileOp] = []
+        self.numbers: list[TileOp] = []
         made: set[ir.Value] = set()
         for op in walk(function, lambda o: o.name in (*RESHAPES, "linalg.generic")):
             reads = any(value in made for value in op.operands)
             tile = self.ops[op.results[0]] if op.name == "linalg.generic" else None
             if tile is not None and not all(tile.parallel):
-                (self.products if reads else self.scores).append(tile)
+                over = self.numbers if _reduces_rows(tile, made) else self.products
+                (over if reads else self.scores).append(tile)
                 reads = True
             made.update(op.results if reads else ())
 
@@ -86,7 +110,7 @@ class _Reader:
         loops, extents, parallel = split_extents(first, parts)
         operands = self._operands(first, loops, extents)
         form = indices(first.output_maps[0], loops)
-        if operands is None or form is None or not self._start_at_zero():
+        if operands is None or form is None or not self._start_as_they_should():
             return None
         split = split_loops(extents, parallel, *operands, address_of(ir.RankedTensorType(first.op.results[0].type).shape, form))
         if split is None:
@@ -98,12 +122,12 @@ class _Reader:
         widths: dict[int, int] = {}
         known = self._follow(forms, extents, widths)
         stored = results_of(self.function, forms)
-        if stored is None or any(tile.op not in known for tile in self.products) or any(tile.op.results[0] not in forms for tile in others):
+        reducing = [*self.products, *self.numbers]
+        if stored is None or any(tile.op not in known for tile in reducing) or any(tile.op.results[0] not in forms for tile in others):
             return None
-        if all(self._summed(tile, known) == [LinearIndex({loop: 1}) for loop, _ in rows.loops] for tile in self.products):
+        if all(self._sums_over(tile, rows, known) for tile in reducing):
             left, right, rows, cols = right, left, cols, rows
-        over = [LinearIndex({loop: 1}) for loop, _ in cols.loops]
-        if len(cols.loops) != 1 or len(inner.loops) != 1 or any(self._summed(tile, known) != over for tile in self.products):
+        if not cols.loops or len(inner.loops) != 1 or not all(self._sums_over(tile, cols, known) for tile in reducing):
             return None
         accumulator = ir.F32Type.get()
         one = ContractionGroup(
@@ -111,17 +135,20 @@ class _Reader:
         )
         scores = [one, *(self._score(tile, depths[tile.op], one) for tile in others)]
         products = [self._product(tile, known[tile.op], one, stored) for tile in self.products]
-        found = [each for each in scores if each is not None], [each for each in products if each is not None]
-        if len(found[0]) < len(scores) or len(found[1]) < len(products):
+        numbers = [self._number(tile, one, stored) for tile in self.numbers]
+        found = [each for each in scores if each is not None], [each for each in (*products, *numbers) if each is not None]
+        if len(found[0]) < len(scores) or len(found[1]) < len(reducing):
             return None
-        group = ProductsGroup(tuple(found[0]), tuple(each for each, _ in found[1]), tuple(weight for _, weight in found[1]), known)
+        (contractions, weights), count = zip(*found[1]), len(products)
+        group = ProductsGroup(tuple(found[0]), contractions[:count], weights[:count], contractions[count:], weights[count:], known)
         return group if self._is_evaluated(group) else None
 
-    def _start_at_zero(self) -> bool:
-        for tile in (*self.scores, *self.products):
+    def _start_as_they_should(self) -> bool:
+        for tile in (*self.scores, *self.products, *self.numbers):
             fill = self.ops.get(tile.inits[0]) if len(tile.op.results) == 1 else None
             constant = defining_op(fill.inputs[0]) if fill is not None and fill.op.name == "linalg.fill" else None
-            if constant is None or constant.name != "arith.constant" or ir.FloatAttr(constant.attributes["value"]).value != 0:
+            start = START[combiner(tile).name] if tile in self.numbers else 0
+            if constant is None or constant.name != "arith.constant" or ir.FloatAttr(constant.attributes["value"]).value != start:
                 return False
             if str(tile.op.results[0].type.element_type) != "f32":
                 return False
@@ -169,8 +196,10 @@ class _Reader:
                 told |= set(solved(affine_map, forms[value], tile.extents))
         return next((n for loop, n in enumerate(tile.extents) if loop not in told and n > 1), 1)
 
-    def _summed(self, tile: TileOp, known: Mapping[ir.Operation, Sequence[LinearIndex]]) -> list[LinearIndex]:
-        return [loop for loop, parallel, n in zip(known[tile.op], tile.parallel, tile.extents) if not parallel and n > 1]
+    def _sums_over(self, tile: TileOp, loops: LoopGroup, known: Mapping[ir.Operation, Sequence[LinearIndex]]) -> bool:
+        """Whether an op reduces these loops and no others."""
+        summed = [loop for loop, parallel, n in zip(known[tile.op], tile.parallel, tile.extents) if not parallel and n > 1]
+        return len(summed) == len(loops.loops) and all(LinearIndex({loop: 1}) in summed for loop, _ in loops.loops)
 
     def _score(self, tile: TileOp, depth: int, first: ContractionGroup) -> ContractionGroup | None:
         """A contraction beside the first, at the same rows and columns."""
@@ -182,14 +211,14 @@ class _Reader:
         operands = self._operands(tile, [told.get(n, LinearIndex()) for n in range(len(tile.extents))], first.extents)
         if operands is None:
             return None
-        left, right = operands if operands[1].depends_on(first.cols.loops[0][0]) else operands[::-1]
-        mixed = left.depends_on(first.cols.loops[0][0]) or any(right.depends_on(loop) for loop, _ in first.rows.loops)
+        left, right = operands if _depends(operands[1], first.cols) else operands[::-1]
+        mixed = _depends(left, first.cols) or _depends(right, first.rows)
         inner = LoopGroup(((depth, tile.extents[summed[0]]),))
         return None if mixed else replace(first, op=tile.op, left=left, right=right, inner=inner)
 
     def _product(
         self, tile: TileOp, loops: Sequence[LinearIndex], first: ContractionGroup, stored: Sequence[tuple[ir.Value, ElementAccess]]
-    ) -> tuple[ContractionGroup, tuple[TileOp, ir.Value]] | None:
+    ) -> tuple[ContractionGroup, Weight] | None:
         """A contraction over the columns, and what it multiplies with its right operand."""
         factors = factors_of(tile.op.regions[0].blocks[0])
         found = [operand_of(tile, factor, loops, first.extents) for factor in factors or ()]
@@ -199,11 +228,21 @@ class _Reader:
         width = [each for each in own if each[0] not in shared]
         if at is None or factors is None or len(width) != 1 or (right := found[at]) is None:
             return None
-        if any(right.depends_on(loop) for loop, _ in first.rows.loops):
+        if _depends(right, first.rows):
             return None
         results = tuple(each for each in stored if self._is_made_of(each[0], tile.op.results[0]))
         made = replace(first, op=tile.op, right=right, cols=LoopGroup((width[0],)), inner=first.cols, results=results)
         return (made, (tile, before_widening(factors[1 - at]))) if results else None
+
+    def _number(
+        self, tile: TileOp, first: ContractionGroup, stored: Sequence[tuple[ir.Value, ElementAccess]]
+    ) -> tuple[ContractionGroup, Weight] | None:
+        """A reduction along the columns, and what it reduces."""
+        results = tuple(each for each in stored if self._is_made_of(each[0], tile.op.results[0]))
+        accumulator = tile.op.regions[0].blocks[0].arguments[len(tile.inputs)]
+        values = [value for value in combiner(tile).operands if value != accumulator]
+        made = replace(first, op=tile.op, cols=LoopGroup(()), inner=first.cols, results=results)
+        return (made, (tile, values[0])) if results and len(values) == 1 else None
 
     def _is_made_of(self, value: ir.Value, product: ir.Value) -> bool:
         """Whether a value depends on that product; of an op with several results each by what its own scalar reads."""
@@ -225,12 +264,15 @@ class _Reader:
         return False
 
     def _is_evaluated(self, group: ProductsGroup) -> bool:
-        """Whether all between the contractions can be read at a point, and each result is made of one product; of operands of one type."""
+        """Whether all between the contractions can be read at a point, and each result is made of one product or number; of operands of
+        one type."""
         operands = [each for score in group.scores for each in (score.left, score.right)] + [each.right for each in group.products]
-        kinds = {str(each.element) for each in operands} | {str(value.type) for _, value in group.weights}
-        if len(kinds) != 1 or not kinds <= {"f16", "bf16"}:
+        kinds = {str(each.element) for each in operands}
+        if kinds not in ({"f16"}, {"bf16"}) or {str(value.type) for _, value in group.weights} - kinds - (
+            {"f32"} if "bf16" in kinds else set()
+        ):
             return False
-        results = [value for product in group.products for value, _ in product.results]
+        results = [value for made in (*group.products, *group.numbers) for value, _ in made.results]
         if len(results) != len(set(results)) or len(results) != len(group.first.results):
             return False
         return all(reads_elements(group.first, tile, group.loops[tile.op]) for tile in self.ops.values() if tile.op in group.loops)

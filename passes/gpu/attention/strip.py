@@ -23,7 +23,7 @@ from ..support.emit import all_of, barrier, divide, less_than, load, remainder, 
 from .group import AttentionGroup, reads_maximum
 from .points import Behind, Between
 
-_QUAD = (1, 2)
+QUAD = (1, 2)
 """The four lanes that share a row differ by these."""
 ROWS = 16
 """Of a warp."""
@@ -129,7 +129,7 @@ class Strip:
 
         found = [each for (value,) in self._evaluated(half, pieces, column, None, evaluate, (-inf,)) for each in elements(value)]
         mine = _tree(arith.maximumf, found)
-        for distance in _QUAD:
+        for distance in QUAD:
             mine = arith.maximumf(mine, shuffle(mine, distance))
         return arith.maximumf(before, mine)
 
@@ -180,7 +180,7 @@ class Strip:
     def results(self, largest: Sequence[ir.Value], total: Sequence[ir.Value], memory: ir.Value) -> Behind:
         """Evaluates results of the block, of whose rows the maximum and the sum go through `memory`: 2 numbers a row."""
         total = list(total)
-        for distance in _QUAD:
+        for distance in QUAD:
             total = [arith.addf(each, shuffle(each, distance)) for each in total]
         leader = arith.cmpi(CmpIPredicate.eq, self.lane_col, index_constant(0))
         with if_then(all_of([leader])):

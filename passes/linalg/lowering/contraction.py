@@ -60,10 +60,21 @@ def _multiply_add(s: Scalars, elements: list[ir.Type], accumulator: ir.Type) -> 
     return body
 
 
+def _summed(op: ir.Operation, numbers: _stablehlo.DotDimensionNumbers) -> tuple[list[int], list[int]]:
+    """The contracting dimensions of both operands, outermost first: in the order in which both have them; the longest last where they lie
+    in different ones, for sums are taken in blocks along the innermost loop."""
+    pairs = sorted(zip(numbers.lhs_contracting_dimensions, numbers.rhs_contracting_dimensions))
+    rights = [right for _, right in pairs]
+    if rights != sorted(rights):
+        shape = op.operands[0].type.shape
+        pairs.sort(key=lambda pair: shape[pair[0]])
+    return [left for left, _ in pairs], [right for _, right in pairs]
+
+
 def _dot_general(low: Lowering, op: ir.Operation) -> None:
     numbers = _stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
     batch = list(numbers.lhs_batching_dimensions), list(numbers.rhs_batching_dimensions)
-    contracting = list(numbers.lhs_contracting_dimensions), list(numbers.rhs_contracting_dimensions)
+    contracting = _summed(op, numbers)
     ranks = [len(v.type.shape) for v in op.operands]
     free = [[d for d in range(rank) if d not in batch[i] and d not in contracting[i]] for i, rank in enumerate(ranks)]
     parallel = len(batch[0]) + len(free[0]) + len(free[1])

@@ -3,14 +3,35 @@
 from __future__ import annotations
 
 from torch_mlir import ir
+from torch_mlir._mlir_libs import _stablehlo
 
-from ...common.rewriting import defining_op, integers
+from ...common.rewriting import attributes_of, create, defining_op, integers
 from ..support import build
 from ..support.constants import splat_value
 from ..support.dimensions import DotDims
 from ..support.driver import Rule
 
 _HALVES = ("f16", "bf16")
+
+
+def _as_its_algorithm_says(op: ir.Operation) -> list[ir.Value] | None:
+    """Operands in f32 that an algorithm rounds to halves are converted to these; of halves that are summed in f32 it says nothing more.
+
+    JAX's gradients of products of bf16 with results in f32 are such: the gradient of the result is f32, and to be multiplied as bf16.
+    """
+    if "algorithm" not in op.attributes:
+        return None
+    told = _stablehlo.DotAlgorithm(op.attributes["algorithm"])
+    kinds = [told.lhs_precision_type, told.rhs_precision_type]
+    once = told.lhs_component_count == told.rhs_component_count == told.num_primitive_operations == 1
+    if not once or str(told.accumulation_type) != "f32" or any(str(kind) not in _HALVES for kind in kinds):
+        return None
+    elements = [build.element_of(value) for value in op.operands]
+    if any(element != kind and str(element) != "f32" for element, kind in zip(elements, kinds)):
+        return None
+    operands = [build.convert(value, kind) for value, kind in zip(op.operands, kinds)]
+    attributes = {name: value for name, value in attributes_of(op).items() if name != "algorithm"}
+    return list(create(op.name, [op.results[0].type], operands, **attributes).results)
 
 
 def _with_ones(op: ir.Operation) -> list[ir.Value] | None:
@@ -55,4 +76,4 @@ def _with_shared_right(op: ir.Operation) -> list[ir.Value] | None:
     return [DotDims(batch, contracting, (dims.ranks[0], len(remaining))).emit(op, op.operands[0], right, op.results[0].type)]
 
 
-DOTS: dict[str, list[Rule]] = {"stablehlo.dot_general": [_with_ones, _with_shared_right]}
+DOTS: dict[str, list[Rule]] = {"stablehlo.dot_general": [_as_its_algorithm_says, _with_ones, _with_shared_right]}

@@ -1,7 +1,7 @@
 """Rules of reductions.
 
-Whether all elements are -inf is whether their maximum is, which is mostly known already: softmax asks both of masked scores. A NaN makes
-both false.
+Along dimensions of one element nothing is reduced. Whether all elements are -inf is whether their maximum is, which is mostly known
+already: softmax asks both of masked scores. A NaN makes both false.
 """
 
 from __future__ import annotations
@@ -33,4 +33,16 @@ def _all_minus_infinity(op: ir.Operation) -> list[ir.Value] | None:
     return [build.compare("EQ", highest, build.full_like(highest, -math.inf))]
 
 
-REDUCTIONS: dict[str, list[Rule]] = {"stablehlo.reduce": [_all_minus_infinity]}
+def _of_one_element(op: ir.Operation) -> list[ir.Value] | None:
+    """A reduction along dimensions of one element combines each with the start (JAX's gradients of what is broadcast along these)."""
+    body = ops_in(op.regions[0].blocks[0])
+    shape, along = build.shape_of(op.operands[0]), integers(op, "dimensions")
+    if len(op.results) != 1 or len(body) != 2 or len(body[0].operands) != 2 or any(shape[d] != 1 for d in along):
+        return None
+    if {*body[0].operands} != {*op.regions[0].blocks[0].arguments} or build.element_of(op.operands[0]) != build.element_of(op.results[0]):
+        return None
+    x = build.reshape(op.operands[0], build.shape_of(op.results[0]))
+    return [build.elementwise(body[0].name.removeprefix("stablehlo."), build.broadcast(op.operands[1], build.shape_of(x), []), x)]
+
+
+REDUCTIONS: dict[str, list[Rule]] = {"stablehlo.reduce": [_all_minus_infinity, _of_one_element]}

@@ -1,5 +1,90 @@
 // RUN: hloom-opt %s --split-input-file --plan-fusion --recompute-operands | filecheck %s
 
+// Changed: numbers of the rows that the gradients need are reduced by kernels that compute scores too: maxima, sums, and what the gradient of
+// softmax takes off. The gradient of scores stays f32 beside widened bf16.
+// CHECK: code = "FUSED_ATTENTION"{{.*}}groups = [@recomputed_0, @recomputed_1, @recomputed_2, @recomputed_3, @recomputed_4]
+// CHECK-LABEL: func.func @of_jax
+// CHECK: %[[M:.*]] = call @recomputed_0(%arg0, %arg1) : {{.*}} -> tensor<8x1024xf32>
+// CHECK-NEXT: %[[L:.*]] = call @recomputed_1(%arg0, %arg1, %[[M]]) : {{.*}} -> tensor<8x1024xf32>
+// CHECK-NEXT: %[[R:.*]] = call @recomputed_2({{.*}}%[[M]], %[[L]]) : {{.*}} -> tensor<8x1024xf32>
+// CHECK-NEXT: call @recomputed_3({{.*}}%[[M]], %[[L]], %[[R]])
+// CHECK-NEXT: call @recomputed_4({{.*}}%[[M]], %[[L]], %[[R]])
+// CHECK-NEXT: return
+// CHECK: func.func private @recomputed_2
+// CHECK-COUNT-2: stablehlo.dot_general
+// CHECK: %[[REDUCED:.*]] = stablehlo.reduce
+// CHECK-NEXT: return %[[REDUCED]]
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64, launch_ps = 2500000 : i64, min_gain_ps = 250000 : i64, f16_flops = 989000000000000 : i64, bf16_flops = 989000000000000 : i64, f32_flops = 67000000000000 : i64, dram_bytes_per_second = 3350000000000 : i64, llc_bytes_per_second = 5500000000000 : i64, llc_bytes = 50000000 : i64}} {
+  func.func @of_jax(%q: tensor<8x1024x64xbf16>, %k: tensor<8x1024x64xbf16>, %v: tensor<8x1024x64xbf16>, %do: tensor<8x1024x64xbf16>) -> (tensor<8x1024x64xf32>, tensor<8x1024x64xf32>, tensor<8x1024x64xbf16>) {
+    %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<8x1024x64xbf16>, tensor<8x1024x64xbf16>) -> tensor<8x1024x1024xf32>
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %none = stablehlo.constant dense<0.0> : tensor<f32>
+    %m = stablehlo.reduce(%s init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<8x1024x1024xf32>, tensor<f32>) -> tensor<8x1024xf32>
+    %ms = stablehlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
+    %less = stablehlo.subtract %s, %ms : tensor<8x1024x1024xf32>
+    %e = stablehlo.exponential %less : tensor<8x1024x1024xf32>
+    %l = stablehlo.reduce(%e init: %none) applies stablehlo.add across dimensions = [2] : (tensor<8x1024x1024xf32>, tensor<f32>) -> tensor<8x1024xf32>
+    %ls = stablehlo.broadcast_in_dim %l, dims = [0, 1] : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
+    %p = stablehlo.divide %e, %ls : tensor<8x1024x1024xf32>
+    %ph = stablehlo.convert %p : (tensor<8x1024x1024xf32>) -> tensor<8x1024x1024xbf16>
+    %t = stablehlo.dot_general %do, %v, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<8x1024x64xbf16>, tensor<8x1024x64xbf16>) -> tensor<8x1024x1024xf32>
+    %tp = stablehlo.multiply %t, %p : tensor<8x1024x1024xf32>
+    %r = stablehlo.reduce(%tp init: %none) applies stablehlo.add across dimensions = [2] : (tensor<8x1024x1024xf32>, tensor<f32>) -> tensor<8x1024xf32>
+    %rs = stablehlo.broadcast_in_dim %r, dims = [0, 1] : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
+    %minus = stablehlo.subtract %t, %rs : tensor<8x1024x1024xf32>
+    %ds = stablehlo.multiply %p, %minus : tensor<8x1024x1024xf32>
+    %kf = stablehlo.convert %k : (tensor<8x1024x64xbf16>) -> tensor<8x1024x64xf32>
+    %qf = stablehlo.convert %q : (tensor<8x1024x64xbf16>) -> tensor<8x1024x64xf32>
+    %dq = stablehlo.dot_general %ds, %kf, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<8x1024x1024xf32>, tensor<8x1024x64xf32>) -> tensor<8x1024x64xf32>
+    %dk = stablehlo.dot_general %ds, %qf, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<8x1024x1024xf32>, tensor<8x1024x64xf32>) -> tensor<8x1024x64xf32>
+    %dv = stablehlo.dot_general %ph, %do, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<8x1024x1024xbf16>, tensor<8x1024x64xbf16>) -> tensor<8x1024x64xbf16>
+    return %dq, %dk, %dv : tensor<8x1024x64xf32>, tensor<8x1024x64xf32>, tensor<8x1024x64xbf16>
+  }
+}
+
+// -----
+
+// Changed: where forward has a result of its own, its scores, weights and second product stay for join-contractions; the gradients read the
+// rows' numbers of it.
+// CHECK: code = "FUSED_ATTENTION"{{.*}}groups = [@recomputed_0, @recomputed_1, @recomputed_2]
+// CHECK-LABEL: func.func @with_forward
+// CHECK: %[[S:.*]] = call @fusion_0(%arg0, %arg1)
+// CHECK: %[[ROWS:.*]]:3 = call @rows_0(%[[S]]) : (tensor<8x1024x1024xf32>) -> (tensor<8x1024x1024xbf16>, tensor<8x1024xf32>, tensor<8x1024xf32>)
+// CHECK: %[[O:.*]]:2 = call @{{.*}}(%[[ROWS]]#0, %arg2)
+// CHECK: call @recomputed_0({{.*}}%[[ROWS]]#1, %[[ROWS]]#2)
+// CHECK: return %[[O]]#0
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64, launch_ps = 2500000 : i64, min_gain_ps = 250000 : i64, f16_flops = 989000000000000 : i64, bf16_flops = 989000000000000 : i64, f32_flops = 67000000000000 : i64, dram_bytes_per_second = 3350000000000 : i64, llc_bytes_per_second = 5500000000000 : i64, llc_bytes = 50000000 : i64}} {
+  func.func @with_forward(%q: tensor<8x1024x64xbf16>, %k: tensor<8x1024x64xbf16>, %v: tensor<8x1024x64xbf16>) -> (tensor<8x1024x64xbf16>, tensor<8x1024x64xf32>, tensor<8x1024x64xf32>, tensor<8x1024x64xbf16>) {
+    %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<8x1024x64xbf16>, tensor<8x1024x64xbf16>) -> tensor<8x1024x1024xf32>
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %none = stablehlo.constant dense<0.0> : tensor<f32>
+    %m = stablehlo.reduce(%s init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<8x1024x1024xf32>, tensor<f32>) -> tensor<8x1024xf32>
+    %ms = stablehlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
+    %less = stablehlo.subtract %s, %ms : tensor<8x1024x1024xf32>
+    %e = stablehlo.exponential %less : tensor<8x1024x1024xf32>
+    %l = stablehlo.reduce(%e init: %none) applies stablehlo.add across dimensions = [2] : (tensor<8x1024x1024xf32>, tensor<f32>) -> tensor<8x1024xf32>
+    %ls = stablehlo.broadcast_in_dim %l, dims = [0, 1] : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
+    %p = stablehlo.divide %e, %ls : tensor<8x1024x1024xf32>
+    %ph = stablehlo.convert %p : (tensor<8x1024x1024xf32>) -> tensor<8x1024x1024xbf16>
+    %o = stablehlo.dot_general %ph, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<8x1024x1024xbf16>, tensor<8x1024x64xbf16>) -> tensor<8x1024x64xbf16>
+    %do = stablehlo.tanh %o : tensor<8x1024x64xbf16>
+    %t = stablehlo.dot_general %do, %v, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<8x1024x64xbf16>, tensor<8x1024x64xbf16>) -> tensor<8x1024x1024xf32>
+    %tp = stablehlo.multiply %t, %p : tensor<8x1024x1024xf32>
+    %r = stablehlo.reduce(%tp init: %none) applies stablehlo.add across dimensions = [2] : (tensor<8x1024x1024xf32>, tensor<f32>) -> tensor<8x1024xf32>
+    %rs = stablehlo.broadcast_in_dim %r, dims = [0, 1] : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
+    %minus = stablehlo.subtract %t, %rs : tensor<8x1024x1024xf32>
+    %ds = stablehlo.multiply %p, %minus : tensor<8x1024x1024xf32>
+    %kf = stablehlo.convert %k : (tensor<8x1024x64xbf16>) -> tensor<8x1024x64xf32>
+    %qf = stablehlo.convert %q : (tensor<8x1024x64xbf16>) -> tensor<8x1024x64xf32>
+    %dq = stablehlo.dot_general %ds, %kf, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<8x1024x1024xf32>, tensor<8x1024x64xf32>) -> tensor<8x1024x64xf32>
+    %dk = stablehlo.dot_general %ds, %qf, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<8x1024x1024xf32>, tensor<8x1024x64xf32>) -> tensor<8x1024x64xf32>
+    %dv = stablehlo.dot_general %ph, %do, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<8x1024x1024xbf16>, tensor<8x1024x64xbf16>) -> tensor<8x1024x64xbf16>
+    return %o, %dq, %dk, %dv : tensor<8x1024x64xbf16>, tensor<8x1024x64xf32>, tensor<8x1024x64xf32>, tensor<8x1024x64xbf16>
+  }
+}
+
+// -----
+
 // Changed: the gradients of attention. What keeps the rows and what sums over them are two kernels; each computes scores and weights for
 // itself. The causal mask leaves columns out; where the columns are rows, it is the first ones.
 // CHECK: code = "FUSED_ATTENTION"{{.*}}groups = [@recomputed_0, @recomputed_1]
@@ -39,6 +124,41 @@ module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a
     %dk = stablehlo.dot_general %sh, %q, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<4x256x256xf16>, tensor<4x256x64xf16>) -> tensor<4x256x64xf16>
     %dv = stablehlo.dot_general %ph, %do, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<4x256x256xf16>, tensor<4x256x64xf16>) -> tensor<4x256x64xf16>
     return %dq, %dk, %dv : tensor<4x256x64xf16>, tensor<4x256x64xf16>, tensor<4x256x64xf16>
+  }
+}
+
+// -----
+
+// Declined: the weights' sums are read as others make them: a number of each row that is no reduction.
+// CHECK: code = "NOT_TILEABLE"{{.*}}reason = "a value that contractions sum over is needed by others"
+// CHECK-LABEL: func.func @numbers_outside
+// CHECK-NOT: @recomputed
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64, launch_ps = 2500000 : i64, min_gain_ps = 250000 : i64, f16_flops = 989000000000000 : i64, bf16_flops = 989000000000000 : i64, f32_flops = 67000000000000 : i64, dram_bytes_per_second = 3350000000000 : i64, llc_bytes_per_second = 5500000000000 : i64, llc_bytes = 50000000 : i64}} {
+  func.func @numbers_outside(%q: tensor<8x1024x64xbf16>, %k: tensor<8x1024x64xbf16>, %v: tensor<8x1024x64xbf16>, %do: tensor<8x1024x64xbf16>) -> (tensor<8x1024xf32>, tensor<8x1024x64xf32>, tensor<8x1024x64xf32>, tensor<8x1024x64xbf16>) {
+    %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<8x1024x64xbf16>, tensor<8x1024x64xbf16>) -> tensor<8x1024x1024xf32>
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %none = stablehlo.constant dense<0.0> : tensor<f32>
+    %m = stablehlo.reduce(%s init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<8x1024x1024xf32>, tensor<f32>) -> tensor<8x1024xf32>
+    %ms = stablehlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
+    %less = stablehlo.subtract %s, %ms : tensor<8x1024x1024xf32>
+    %e = stablehlo.exponential %less : tensor<8x1024x1024xf32>
+    %l = stablehlo.reduce(%e init: %none) applies stablehlo.add across dimensions = [2] : (tensor<8x1024x1024xf32>, tensor<f32>) -> tensor<8x1024xf32>
+    %ls = stablehlo.broadcast_in_dim %l, dims = [0, 1] : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
+    %p = stablehlo.divide %e, %ls : tensor<8x1024x1024xf32>
+    %ph = stablehlo.convert %p : (tensor<8x1024x1024xf32>) -> tensor<8x1024x1024xbf16>
+    %t = stablehlo.dot_general %do, %v, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<8x1024x64xbf16>, tensor<8x1024x64xbf16>) -> tensor<8x1024x1024xf32>
+    %tp = stablehlo.multiply %t, %p : tensor<8x1024x1024xf32>
+    %r = stablehlo.reduce(%tp init: %none) applies stablehlo.add across dimensions = [2] : (tensor<8x1024x1024xf32>, tensor<f32>) -> tensor<8x1024xf32>
+    %rs = stablehlo.broadcast_in_dim %r, dims = [0, 1] : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
+    %minus = stablehlo.subtract %t, %rs : tensor<8x1024x1024xf32>
+    %ds = stablehlo.multiply %p, %minus : tensor<8x1024x1024xf32>
+    %kf = stablehlo.convert %k : (tensor<8x1024x64xbf16>) -> tensor<8x1024x64xf32>
+    %qf = stablehlo.convert %q : (tensor<8x1024x64xbf16>) -> tensor<8x1024x64xf32>
+    %dq = stablehlo.dot_general %ds, %kf, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<8x1024x1024xf32>, tensor<8x1024x64xf32>) -> tensor<8x1024x64xf32>
+    %dk = stablehlo.dot_general %ds, %qf, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<8x1024x1024xf32>, tensor<8x1024x64xf32>) -> tensor<8x1024x64xf32>
+    %dv = stablehlo.dot_general %ph, %do, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<8x1024x1024xbf16>, tensor<8x1024x64xbf16>) -> tensor<8x1024x64xbf16>
+    %sine = stablehlo.sine %r : tensor<8x1024xf32>
+    return %sine, %dq, %dk, %dv : tensor<8x1024xf32>, tensor<8x1024x64xf32>, tensor<8x1024x64xf32>, tensor<8x1024x64xbf16>
   }
 }
 

@@ -212,3 +212,66 @@ module attributes {hloom.target = {kind = "cuda", cpu = "sm_80", compute_capabil
     return %dv, %dk : tensor<4x100x64xf32>, tensor<4x100x64xf32>
   }
 }
+
+// -----
+
+// Changed: a sum of each row, which the first of the four lanes that share it stores, and a product of f32 with widened bf16: three of bf16.
+// CHECK-LABEL: gpu.module @kernels
+// CHECK: gpu.func @numbers
+// CHECK-SAME: products = "1 at points, 1 over columns, 1 numbers of rows"
+// CHECK: scf.for
+// CHECK-COUNT-32: nvgpu.mma.sync
+// CHECK: arith.truncf {{.*}} : vector<2xf32> to vector<2xbf16>
+// CHECK-COUNT-96: nvgpu.mma.sync
+// CHECK: arith.addf {{.*}} : f32
+// CHECK: scf.yield
+// CHECK-COUNT-2: gpu.shuffle
+// CHECK: scf.if
+// CHECK: memref.store {{.*}}, %arg3
+// CHECK: gpu.return
+#left = affine_map<(b, m, n, d) -> (b, m, d)>
+#right = affine_map<(b, m, n, d) -> (b, n, d)>
+#result = affine_map<(b, m, n, d) -> (b, m, n)>
+#over = affine_map<(b, m, d, n) -> (b, m, n)>
+#keys = affine_map<(b, m, d, n) -> (b, n, d)>
+#out = affine_map<(b, m, d, n) -> (b, m, d)>
+#at = affine_map<(b, m, n) -> (b, m, n)>
+#rows = affine_map<(b, m, n) -> (b, m)>
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_80", compute_capability = 80 : i64, multiprocessors = 108 : i64}} {
+  func.func private @numbers(%q: tensor<4x128x64xbf16>, %k: tensor<4x128x64xbf16>) -> (tensor<4x128x64xf32>, tensor<4x128xf32>) attributes {hloom.kind = "matmul", hloom.recomputed} {
+    %zero = arith.constant 0.0 : f32
+    %es = tensor.empty() : tensor<4x128x128xf32>
+    %fs = linalg.fill ins(%zero : f32) outs(%es : tensor<4x128x128xf32>) -> tensor<4x128x128xf32>
+    %s = linalg.generic {indexing_maps = [#left, #right, #result], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%q, %k : tensor<4x128x64xbf16>, tensor<4x128x64xbf16>) outs(%fs : tensor<4x128x128xf32>) {
+    ^bb0(%a: bf16, %b: bf16, %c: f32):
+      %wa = arith.extf %a : bf16 to f32
+      %wb = arith.extf %b : bf16 to f32
+      %m = arith.mulf %wa, %wb fastmath<contract> : f32
+      %r = arith.addf %c, %m fastmath<contract> : f32
+      linalg.yield %r : f32
+    } -> tensor<4x128x128xf32>
+    %ee = tensor.empty() : tensor<4x128x128xf32>
+    %e = linalg.generic {indexing_maps = [#at, #at], iterator_types = ["parallel", "parallel", "parallel"]} ins(%s : tensor<4x128x128xf32>) outs(%ee : tensor<4x128x128xf32>) {
+    ^bb0(%x: f32, %o: f32):
+      %y = arith.mulf %x, %x : f32
+      linalg.yield %y : f32
+    } -> tensor<4x128x128xf32>
+    %el = tensor.empty() : tensor<4x128xf32>
+    %fl = linalg.fill ins(%zero : f32) outs(%el : tensor<4x128xf32>) -> tensor<4x128xf32>
+    %l = linalg.generic {indexing_maps = [#at, #rows], iterator_types = ["parallel", "parallel", "reduction"]} ins(%e : tensor<4x128x128xf32>) outs(%fl : tensor<4x128xf32>) {
+    ^bb0(%x: f32, %c: f32):
+      %r = arith.addf %c, %x : f32
+      linalg.yield %r : f32
+    } -> tensor<4x128xf32>
+    %eo = tensor.empty() : tensor<4x128x64xf32>
+    %fo = linalg.fill ins(%zero : f32) outs(%eo : tensor<4x128x64xf32>) -> tensor<4x128x64xf32>
+    %o = linalg.generic {indexing_maps = [#over, #keys, #out], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%e, %k : tensor<4x128x128xf32>, tensor<4x128x64xbf16>) outs(%fo : tensor<4x128x64xf32>) {
+    ^bb0(%a: f32, %b: bf16, %c: f32):
+      %wb = arith.extf %b : bf16 to f32
+      %m = arith.mulf %a, %wb fastmath<contract> : f32
+      %r = arith.addf %c, %m fastmath<contract> : f32
+      linalg.yield %r : f32
+    } -> tensor<4x128x64xf32>
+    return %o, %l : tensor<4x128x64xf32>, tensor<4x128xf32>
+  }
+}

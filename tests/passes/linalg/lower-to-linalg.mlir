@@ -109,6 +109,18 @@ func.func @convolution(%x: tensor<1x9x9x2xf32>, %w: tensor<3x3x2x4xf32>) -> tens
 
 // -----
 
+// Dimensions that both operands have in different orders are summed over with the longest innermost: sums are taken in blocks along it.
+// CHECK-DAG: #[[LEFT:.*]] = affine_map<(d0, d1, d2, d3) -> (d2, d3, d0)>
+// CHECK-DAG: #[[RIGHT:.*]] = affine_map<(d0, d1, d2, d3) -> (d3, d2, d1)>
+// CHECK-LABEL: func.func @in_other_orders
+// CHECK: linalg.generic {indexing_maps = [#[[LEFT]], #[[RIGHT]],
+func.func @in_other_orders(%x: tensor<8x64x4xf32>, %y: tensor<64x8x5xf32>) -> tensor<4x5xf32> {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1, 0] x [0, 1] : (tensor<8x64x4xf32>, tensor<64x8x5xf32>) -> tensor<4x5xf32>
+  return %0 : tensor<4x5xf32>
+}
+
+// -----
+
 // Unchanged: Only groups are lowered where there are groups, and library groups are not.
 // CHECK-LABEL: func.func @main
 // CHECK: stablehlo.constant

@@ -115,3 +115,31 @@ func.func @no_products(%x: tensor<2x4x5xf32>, %v: tensor<6x4x4xf32>, %w: tensor<
     {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x4x5xf32>, tensor<6x4x9xf32>) -> tensor<2x6x1xf32>
   return %0, %1, %2 : tensor<2x6x2xf32>, tensor<2x6x1xf32>, tensor<2x6x1xf32>
 }
+
+// -----
+
+// Changed: An algorithm that multiplies bf16 rounds f32 to it; of bf16 that is summed in f32 it says nothing more.
+// CHECK-LABEL: func.func @as_bf16(
+// CHECK: %[[X:.*]] = stablehlo.convert %arg0 : (tensor<8x4xf32>) -> tensor<8x4xbf16>
+// CHECK: stablehlo.dot_general %[[X]], %arg1, contracting_dims = [1] x [0] : (tensor<8x4xbf16>, tensor<4x16xbf16>) -> tensor<8x16xf32>
+func.func @as_bf16(%x: tensor<8x4xf32>, %y: tensor<4x16xbf16>) -> tensor<8x16xf32> {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0], algorithm = <lhs_precision_type = bf16, rhs_precision_type = bf16, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<8x4xf32>, tensor<4x16xbf16>) -> tensor<8x16xf32>
+  return %0 : tensor<8x16xf32>
+}
+
+// Declined: three products of parts are f32, all but.
+// CHECK-LABEL: func.func @as_three_parts(
+// CHECK-NOT: stablehlo.convert
+// CHECK: num_primitive_operations = 3
+func.func @as_three_parts(%x: tensor<8x4xf32>, %y: tensor<4x16xf32>) -> tensor<8x16xf32> {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0], algorithm = <lhs_precision_type = bf16, rhs_precision_type = bf16, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 3, allow_imprecise_accumulation = false> : (tensor<8x4xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>
+  return %0 : tensor<8x16xf32>
+}
+
+// Unchanged: no algorithm.
+// CHECK-LABEL: func.func @as_f32(
+// CHECK-NOT: stablehlo.convert
+func.func @as_f32(%x: tensor<8x4xf32>, %y: tensor<4x16xf32>) -> tensor<8x16xf32> {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>
+  return %0 : tensor<8x16xf32>
+}

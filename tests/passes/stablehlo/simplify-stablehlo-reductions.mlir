@@ -40,3 +40,22 @@ func.func @any(%x: tensor<3x8xf32>) -> tensor<3xi1> {
   %p = stablehlo.reduce(%c init: %false) applies stablehlo.or across dimensions = [1] : (tensor<3x8xi1>, tensor<i1>) -> tensor<3xi1>
   return %p : tensor<3xi1>
 }
+
+// Changed: Along dimensions of one element nothing is reduced; what it starts from is added all the same.
+// CHECK-LABEL: func.func @of_one
+// CHECK: %[[X:.*]] = stablehlo.reshape %arg0 : (tensor<3x1xf32>) -> tensor<3xf32>
+// CHECK: %[[S:.*]] = stablehlo.broadcast_in_dim %arg1, dims = [] : (tensor<f32>) -> tensor<3xf32>
+// CHECK: %[[Y:.*]] = stablehlo.add %[[S]], %[[X]] : tensor<3xf32>
+// CHECK: return %[[Y]]
+func.func @of_one(%x: tensor<3x1xf32>, %start: tensor<f32>) -> tensor<3xf32> {
+  %0 = stablehlo.reduce(%x init: %start) applies stablehlo.add across dimensions = [1] : (tensor<3x1xf32>, tensor<f32>) -> tensor<3xf32>
+  return %0 : tensor<3xf32>
+}
+
+// Unchanged: Some of the dimensions are longer.
+// CHECK-LABEL: func.func @of_more
+// CHECK: applies stablehlo.add across dimensions = [0, 1]
+func.func @of_more(%x: tensor<3x1xf32>, %start: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.reduce(%x init: %start) applies stablehlo.add across dimensions = [0, 1] : (tensor<3x1xf32>, tensor<f32>) -> tensor<f32>
+  return %0 : tensor<f32>
+}
