@@ -17,12 +17,12 @@ what the matrices are made of, which takes less than to write and read them. `hl
 
 It goes by dimensions (chains/dims.py) and knows no names: all ops between contractions are evaluated at a row and a column, whatever they
 are. What lies between is found from a matrix that a contraction sums over, with all that makes it and all that is made of it
-(chains/regions.py). Maxima and sums of its rows are kernels too, each before those that read it, as where JAX's gradients of softmax reduce it:
+(chains/regions.py). Maxima and sums of its rows, as JAX's gradients of softmax have, are kernels too, each before those that read it:
     %m = call @recomputed_0(%q, %k);  %l = call @recomputed_1(%q, %k, %m);  %r = call @recomputed_2(…, %m, %l)
 Where forward has a result of its own, its three groups stay for join-contractions, and return such numbers of their rows (@rows_0).
 
-Must hold: plan-fusion has run. Declined, each with a record: what others need of the matrices, or make of their rows' numbers; operands that
-are no halves (but f32 beside widened bf16), or wider than 128; a policy's `use = "apart"`; no gain in price. Unchanged: CPUs
+Must hold: plan-fusion has run. Declined, each with a record: what others need of the matrices, or make of their rows' numbers; operands
+that are no halves (but f32 beside widened bf16), or wider than 128; a policy's `use = "apart"`; no gain in price. Unchanged: CPUs
 (join-row-blocks).
 """
 
