@@ -15,6 +15,7 @@ from torch_mlir import ir
 from hloom.dialects.target import TargetView
 
 from .affine import dim_position, loop_of, read_maps
+from .edge import RESHAPES
 from .rewriting import defining_op, walk
 
 CHEAP_POINTS = 4096
@@ -68,6 +69,16 @@ def _extents(maps: list[ir.AffineMap], operands: list[ir.Value], loops: int) -> 
             if isinstance(expr, ir.AffineDimExpr) and extents[ir.AffineDimExpr(expr).position] < 0:
                 extents[ir.AffineDimExpr(expr).position] = size
     return extents
+
+
+def _viewed(value: ir.Value) -> tuple[ir.Value, tuple[int, ...]] | None:
+    """The array that a value is a view of, and the view's shape; None of what is no tensor."""
+    if not isinstance(value.type, ir.RankedTensorType):
+        return None
+    shape = tuple(ir.RankedTensorType(value.type).shape)
+    while (op := defining_op(value)) is not None and op.name in RESHAPES:
+        value = op.operands[0]
+    return value, shape
 
 
 def repeated_by_tiles(op: TileOp, axes: Axes) -> bool:
@@ -169,8 +180,9 @@ class Axes:
                 self.whole.add(loop)
 
     def _tie_components(self) -> None:
-        """Results that share no intermediate are tied position by position where their shapes agree."""
-        first: list[int] | None = None
+        """Results that share no intermediate are tied where both read the largest array that they share; where they share none, position by
+        position where their shapes agree."""
+        first: tuple[int, list[int], list[int]] | None = None
         for value in self.results:
             made = self.producer(value)
             if made is None:
@@ -179,11 +191,21 @@ class Axes:
             loops = [self._offsets[made[0]] + p for p in map(dim_position, out.results) if p is not None]
             sizes = list(ir.RankedTensorType(value.type).shape)
             if first is None:
-                first, shape = loops, sizes
-            elif not {self.find(a) for a in loops} & {self.find(a) for a in first}:
-                for a, b, m, n in zip(loops, first, sizes, shape):
-                    if m == n:
-                        self._union(a, b)
+                first = made[0], loops, sizes
+            elif not {self.find(a) for a in loops} & {self.find(a) for a in first[1]}:
+                alike = [(a, b) for a, b, m, n in zip(loops, first[1], sizes, first[2]) if m == n]
+                for a, b in self._read_alike(made[0], first[0]) or alike:
+                    self._union(a, b)
+
+    def _read_alike(self, one: int, other: int) -> list[tuple[int, int]]:
+        """The loops of two ops by which they read the largest array that both read."""
+        reads = [[(_viewed(value), m) for value, m in zip(self.ops[n].inputs, self.ops[n].maps)] for n in (one, other)]
+        pairs = [(a, m, n) for a, m in reads[0] for b, n in reads[1] if a is not None and a == b]
+        if not pairs:
+            return []
+        _, m, n = max(pairs, key=lambda pair: prod(pair[0][1]))
+        places = [(dim_position(x), dim_position(y)) for x, y in zip(m.results, n.results)]
+        return [(self._offsets[one] + a, self._offsets[other] + b) for a, b in places if a is not None and b is not None]
 
     def _name(self) -> None:
         self.extent: dict[int, int] = {}

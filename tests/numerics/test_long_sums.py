@@ -17,6 +17,11 @@ def _convolution(x, w):
     return jax.lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
 
 
+def _by_heads(x, w):
+    """The longer dimension stands first: sums are taken in blocks along the last."""
+    return jax.lax.dot_general(x, w, (((1, 0), (0, 1)), ((), ())))
+
+
 PROGRAMS = {
     "product": (lambda x, w: x @ w, [(40, 2304), (2304, 48)]),
     "prime": (lambda x, w: x @ w, [(40, 2309), (2309, 48)]),
@@ -24,6 +29,7 @@ PROGRAMS = {
     "few rows": (lambda x, w: x @ w, [(2, 2304), (2304, 600)]),
     "convolution": (_convolution, [(2, 6, 6, 256), (3, 3, 256, 32)]),
     "columns": (lambda x: x.sum(0), [(2304, 50)]),
+    "of two dimensions in other orders": (_by_heads, [(8, 1024, 64), (1024, 8, 64)]),
 }
 
 

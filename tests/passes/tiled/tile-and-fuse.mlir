@@ -369,3 +369,28 @@ func.func private @few_lines(%x: tensor<40x32xf32>, %w: tensor<32xf32>) -> tenso
   } -> tensor<40xf32>
   return %r : tensor<40xf32>
 }
+
+// -----
+
+// Changed: two results that share nothing but what they read: their loops are those by which they read it, in whatever order they write.
+// CHECK-LABEL: func.func private @in_other_orders
+// CHECK: scf.forall (%[[B:.*]], %[[M:.*]]) = (0, 0) to (4, 512) step (1, {{[0-9]+}})
+// CHECK: parallel_insert_slice {{.*}}[%[[B]], %[[M]], 0]
+// CHECK: parallel_insert_slice {{.*}}[%[[M]], %[[B]], 0]
+#at = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#turned = affine_map<(d0, d1, d2) -> (d1, d0, d2)>
+func.func private @in_other_orders(%x: tensor<4x512x640xf32>) -> (tensor<4x512x640xf32>, tensor<512x4x640xf32>) attributes {hloom.kind = "loop"} {
+  %e = tensor.empty() : tensor<4x512x640xf32>
+  %0 = linalg.generic {indexing_maps = [#at, #at], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : tensor<4x512x640xf32>) outs(%e : tensor<4x512x640xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %y = arith.mulf %a, %a : f32
+    linalg.yield %y : f32
+  } -> tensor<4x512x640xf32>
+  %f = tensor.empty() : tensor<512x4x640xf32>
+  %1 = linalg.generic {indexing_maps = [#turned, #at], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : tensor<4x512x640xf32>) outs(%f : tensor<512x4x640xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %y = arith.mulf %a, %a : f32
+    linalg.yield %y : f32
+  } -> tensor<512x4x640xf32>
+  return %0, %1 : tensor<4x512x640xf32>, tensor<512x4x640xf32>
+}
