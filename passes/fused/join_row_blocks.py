@@ -16,6 +16,10 @@ number of threads. `hloom.row_loop` is how many contractions sum over the rows, 
 columns, ahead] as in join-contractions: what a mask leaves out no block computes, unless it is returned; of two dimensions that may be
 the rows, that is taken which a mask goes by. What others read of %p or %s is a result, and written once.
 
+Gradients whose forward pass is in the program too, and has a result of its own, compute scores and weights again, from the maxima and sums
+of its rows, which that returns then: whatever stands between the two is no matter, and join-contractions makes one group of forward
+(chains/regions.py, chains/numbers.py).
+
 It goes by dimensions (chains/dims.py): softmax, masks, biases, dropout and scales are ops like all others. A group is found from a value
 that two contractions read, one of which sums over another dimension than the other. What makes it joins, and what else reads what is as
 large, as long as the dimension that is the rows is kept by all, or summed by contractions that nothing in the loop reads.
@@ -35,13 +39,16 @@ from hloom.dialects.storage import byte_size
 from hloom.dialects.target import TargetView, target_of
 
 from ..common.contraction import LIVE, ROW_LOOP
-from ..common.rewriting import defining_op, element_of, i64_array, i64_attribute, integer, kind_of, walk
+from ..common.rewriting import defining_op, element_of, erase_unused, i64_array, i64_attribute, integer, kind_of, walk
 from ..registry import register_pass
 from ..stablehlo.support.build import count_of
 from .chains.bodies import call_once, convex, function_of, named, users
 from .chains.chain import callee, groups_of
+from .chains.half_reductions import widen_reductions
 from .chains.masks import Masks, share_of
+from .chains.numbers import Operand, numbers_kept, read_numbers, without_unused
 from .chains.price import figures_of, priced
+from .chains.regions import Region, Regions, in_order
 from .chains.rows import Rows, rows_of, summed_dimensions
 from .chains.split_dims import split_dims
 from .planner.codes import Code, DecisionCode
@@ -71,16 +78,19 @@ class _Region:
     """Calls that may be one group: their results that others read, the merged function, and what may be its rows, the best first."""
 
     calls: list[ir.Operation]
-    operands: list[ir.Value]
+    operands: list[Operand]
     results: list[ir.Value]
     function: ir.Operation
     rows: list[Rows]
+    apart: Region | None = None
+    """Where the calls read numbers of rows that forward keeps, and compute its scores again: what it keeps."""
 
 
 class _Joiner:
     def __init__(self, module: ir.Operation, target: TargetView):
         self.module, self.target, self.policy = module, target, policy_of(module)
         self.groups, self.notes = groups_of(module), Notes(module)
+        self.regions = Regions(self.groups)
         self.made: dict[str, str] = {}
         self.declined: set[ir.Value] = set()
 
@@ -122,7 +132,7 @@ class _Joiner:
 
     def _join(self, seed: ir.Value) -> list[str]:
         """The names of the groups that are joined; none where they stay apart."""
-        region = self._grown(seed)
+        region = self._behind_forward(seed) or self._grown(seed)
         if region is None:
             return []
         names, edge = [callee(call) for call in region.calls], str(seed.type)
@@ -144,10 +154,13 @@ class _Joiner:
             sum(integer(part, "hloom.cost_ps") for part in parts),
             priced(function, figures_of(function, parts, self.target, share)),
         )
-        outside = {*region.operands, *region.results}
+        outside = {*region.results, *(each for each in region.operands if isinstance(each, ir.Value))}
         saved = sum(2 * byte_size(v.type) for call in region.calls for v in call.results if v not in outside)
         name = named(self.module, function, self.made, "row_blocks")
-        call_once(region.calls, name, region.operands, region.results)
+        numbers = numbers_kept(region.apart, self.module, self.groups, self.made) if region.apart is not None else {}
+        call_once(region.calls, name, [numbers[each] if isinstance(each, int) else each for each in region.operands], region.results)
+        if region.apart is not None:
+            erase_unused([region.apart.kept[-1]])
         figures = {"t_before_ps": before, "t_after_ps": after, "gain_ps": before - after, "bytes_saved": saved}
         self.notes.add(Code.FUSED_ROWS, [name], reason, edge, figures)
         return names
@@ -157,10 +170,33 @@ class _Joiner:
         sums = [rows.sums for rows in region.rows]
         for rows in region.rows:
             told = not rows.written and sums.count(rows.sums) == 1
-            ahead = Masks(self.groups, region.function, region.operands).ahead_of(rows.read, rows.reduced) if told else None
+            operands = [each if isinstance(each, ir.Value) else None for each in region.operands]
+            ahead = Masks(self.groups, region.function, operands).ahead_of(rows.read, rows.reduced) if told else None
             if ahead is not None and ahead < rows.columns:
                 return rows, ahead
         return region.rows[0], None
+
+    def _behind_forward(self, seed: ir.Value) -> _Region | None:
+        """The gradients of a chain that forward has, whatever stands between: they compute its scores and weights again, from numbers of
+        its rows, and it is left to join-contractions. None where there is no such chain."""
+        found = self.regions.region(seed)
+        if not isinstance(found, Region) or not found.kept:
+            return None
+        gone, calls = in_order(set(found.gone)), in_order({*found.makers, *found.readers})
+        if convex(gone, gone[0].block) != gone:
+            return None
+        inner = {value for call in calls for value in call.results}
+        given = list(dict.fromkeys(v for call in calls for v in call.operands if v not in inner))
+        results = [v for call in gone for v in call.results if any(user not in gone for user in users(v))]
+        function, _ = function_of(calls, self.groups, given, results)
+        widen_reductions(function)
+        operands = without_unused(function, [*given, *read_numbers(function, found.numbers_of_kept(self.groups))])
+        rows = rows_of(function, found.size) if split_dims(function) else []
+        region = _Region(gone, operands, results, function, rows, found)
+        if not rows or self._refusal(region) is not None:
+            function.erase()
+            return None
+        return region
 
     def _grown(self, seed: ir.Value) -> _Region | None:
         """The most calls around a value that may be one group."""

@@ -30,7 +30,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from torch_mlir import ir
 
@@ -46,9 +45,10 @@ from .chains.chain import callee, groups_of, returned
 from .chains.half_reductions import widen_reductions
 from .chains.masks import Masks, share_of
 from .chains.moves import made_of_indices
+from .chains.numbers import Operand, numbers_kept, read_numbers, return_values, without_unused
 from .chains.price import priced
 from .chains.products import Products, price, products_of
-from .chains.regions import Region, Regions, in_order, ops_of, reductions
+from .chains.regions import Region, Regions, in_order, reductions
 from .chains.split_dims import split_dims
 from .planner.codes import Code, DecisionCode
 from .planner.decisions import Notes
@@ -73,10 +73,6 @@ class _Refused(Exception):
     def __init__(self, code: DecisionCode, reason: str):
         super().__init__(code, reason)
         self.code, self.reason = code, reason
-
-
-Operand: TypeAlias = "ir.Value | int"
-"""What a kernel reads; an integer is a reduction of its region's, whose numbers another kernel makes."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +166,7 @@ class _Joiner:
         owners = [call for call in in_order({*masks, *region.makers}) for _ in reductions(self.groups[callee(call)])]
         outside = {value: number for value, number in self.regions.numbers_outside(region).items() if number is not None}
         unused = in_order({*masks, *(call for call in region.makers if call not in region.kept[:1])})
-        numbers = self._numbers_kept(region, owners)
+        numbers = numbers_kept(region, self.module, self.groups, self.made) if region.kept else {}
         made, masked = [], ""
         for kernel in kernels:
             masked = masked or kernel.masked
@@ -188,30 +184,6 @@ class _Joiner:
             value.replace_all_uses_with(numbers[number])
         erase_unused(unused)
         return made, masked
-
-    def _numbers_kept(self, region: Region, owners: list[ir.Operation]) -> dict[int, ir.Value]:
-        """By its number, each reduction of a call that is kept: another, which returns them all, makes for the chain what that one made."""
-        if not region.kept:
-            return {}
-        call, gone = region.kept[-1], set(region.gone)
-        group, first, operands = self.groups[callee(call)], owners.index(call), list(dict.fromkeys(call.operands))
-        uses = [(value, use.owner.operation, use.operand_number) for value in call.results for use in value.uses]
-        stays = [(value, user, place) for value, user, place in uses if user not in gone]
-        results = list(dict.fromkeys(value for value, _, _ in stays))
-        function, _ = function_of([call], self.groups, operands, results)
-        widen_reductions(function)
-        numbers = [op.results[0] for op in reductions(function)]
-        _return(function, [*returned(function).operands, *numbers])
-        for name in filter(lambda name: name.startswith("hloom."), group.attributes):
-            function.attributes[name] = group.attributes[name]
-        kinds = [value.type for value in returned(function).operands]
-        name = named(self.module, function, self.made, "rows")
-        self.groups.setdefault(name, function)
-        with ir.InsertionPoint(call), call.location:
-            new = list(create("func.call", kinds, operands, callee=ir.FlatSymbolRefAttr.get(name)).results)
-        for value, user, place in stays:
-            user.operands[place] = new[results.index(value)]
-        return {first + n: value for n, value in enumerate(new[len(results) :])}
 
     def _masks_of(self, region: Region) -> list[ir.Operation]:
         """What is made of indices alone, which the kernels know."""
@@ -275,8 +247,11 @@ class _Joiner:
         given = list(dict.fromkeys(value for call in calls for value in call.operands if value not in made))
         function, _ = function_of(calls, self.groups, given, [value for call in readers for value in call.results])
         widen_reductions(function)
+        if number is not None:
+            return_values(function, [reductions(function)[number].results[0]])
         try:
-            operands = _without_unused(function, [*given, *_cut(function, number)])
+            cut = [n for n in range(len(reductions(function))) if n != number]
+            operands = without_unused(function, [*given, *read_numbers(function, cut)])
             if not split_dims(function):
                 raise _Refused(Code.NOT_TILEABLE, "reshapes take dimensions apart")
             found = products_of(function, region.size)
@@ -305,44 +280,3 @@ class _Joiner:
                 function.attributes[BEGINS] = i64_array([rows, columns, 1 - ahead])
                 return share_of(columns, rows, ahead)
         return 1.0
-
-
-def _cut(function: ir.Operation, number: int | None) -> list[int]:
-    """Has a function read what its reductions make, but that of this number, which it returns then; the numbers of what it reads."""
-    reduced, block = reductions(function), function.regions[0].blocks[0]
-    read = [n for n in range(len(reduced)) if n != number]
-    for n in read:
-        result = reduced[n].results[0]
-        result.replace_all_uses_with(block.add_argument(result.type, reduced[n].location))
-    if number is not None:
-        _return(function, [reduced[number].results[0]])
-    return read
-
-
-def _return(function: ir.Operation, values: Sequence[ir.Value]) -> None:
-    """Has a function return these."""
-    old = returned(function)
-    with ir.InsertionPoint(old), old.location:
-        create("func.return", [], values)
-    old.erase()
-    _set_type(function)
-
-
-def _without_unused(function: ir.Operation, operands: Sequence[Operand]) -> list[Operand]:
-    """Erases what no result needs, arguments too; returns the operands that are left."""
-    block = function.regions[0].blocks[0]
-    erase_unused(ops_of(function))
-    operands = list(operands)
-    for number in reversed(range(len(operands))):
-        if not list(block.arguments[number].uses):
-            block.erase_argument(number)
-            del operands[number]
-    _set_type(function)
-    return operands
-
-
-def _set_type(function: ir.Operation) -> None:
-    """Writes the type that a function's arguments and results have."""
-    block = function.regions[0].blocks[0]
-    kind = ir.FunctionType.get([argument.type for argument in block.arguments], [value.type for value in returned(function).operands])
-    function.attributes["function_type"] = ir.TypeAttr.get(kind)

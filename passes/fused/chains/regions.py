@@ -39,6 +39,11 @@ class Region:
         """The calls in whose place the kernels come."""
         return [*(call for call in self.makers if call not in self.kept), *self.readers]
 
+    def numbers_of_kept(self, groups: Groups) -> list[int]:
+        """Which of the makers' reductions, by their places among all of them, are those of the rows that are kept."""
+        owners = [call for call in self.makers for _ in reductions(groups[callee(call)])]
+        return [number for number, call in enumerate(owners) if call in self.kept]
+
 
 class Regions:
     """Finds the regions of a program's groups."""

@@ -37,6 +37,50 @@ func.func @gradients(%q: tensor<4x512x32xf32>, %k: tensor<4x512x32xf32>, %v: ten
 
 // -----
 
+// Changed: The same behind its forward pass, which has a result that all else goes through: the gradients read the maxima and the sums of its
+// rows and compute weights again. Forward is left to join-contractions.
+// CHECK: code = "FUSED_ROWS"
+// CHECK-LABEL: func.func @behind_forward
+// CHECK: %[[S:.*]] = call @fusion_0
+// CHECK: %[[ROWS:.*]]:3 = call @rows_0(%[[S]]) : (tensor<4x512x512xf32>) -> (tensor<4x512x512xf32>, tensor<4x512xf32>, tensor<4x512xf32>)
+// CHECK: %[[O:.*]] = call @{{.*}}(%[[ROWS]]#0, %arg2)
+// CHECK: %[[DO:.*]] = call @{{.*}}(%[[O]], %arg3)
+// CHECK: call @row_blocks_0({{.*}}%[[ROWS]]#1, %[[ROWS]]#2)
+// CHECK-NEXT: return %[[O]]
+// CHECK: func.func private @row_blocks_0
+// CHECK-COUNT-5: stablehlo.dot_general
+func.func @behind_forward(%q: tensor<4x512x32xf32>, %k: tensor<4x512x32xf32>, %v: tensor<4x512x32xf32>, %p: tensor<32x32xf32>) -> (tensor<4x512x32xf32>, tensor<4x512x32xf32>, tensor<4x512x32xf32>, tensor<4x512x32xf32>) {
+  %column = stablehlo.iota dim = 2 : tensor<4x512x512xi32>
+  %row = stablehlo.iota dim = 1 : tensor<4x512x512xi32>
+  %seen = stablehlo.compare GE, %row, %column : (tensor<4x512x512xi32>, tensor<4x512x512xi32>) -> tensor<4x512x512xi1>
+  %least = stablehlo.constant dense<0xFF800000> : tensor<4x512x512xf32>
+  %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x512x32xf32>, tensor<4x512x32xf32>) -> tensor<4x512x512xf32>
+  %x = stablehlo.select %seen, %s, %least : tensor<4x512x512xi1>, tensor<4x512x512xf32>
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %none = stablehlo.constant dense<0.0> : tensor<f32>
+  %m = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<4x512x512xf32>, tensor<f32>) -> tensor<4x512xf32>
+  %mb = stablehlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<4x512xf32>) -> tensor<4x512x512xf32>
+  %far = stablehlo.subtract %x, %mb : tensor<4x512x512xf32>
+  %e = stablehlo.exponential %far : tensor<4x512x512xf32>
+  %t = stablehlo.reduce(%e init: %none) applies stablehlo.add across dimensions = [2] : (tensor<4x512x512xf32>, tensor<f32>) -> tensor<4x512xf32>
+  %tb = stablehlo.broadcast_in_dim %t, dims = [0, 1] : (tensor<4x512xf32>) -> tensor<4x512x512xf32>
+  %w = stablehlo.divide %e, %tb : tensor<4x512x512xf32>
+  %o = stablehlo.dot_general %w, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x512x512xf32>, tensor<4x512x32xf32>) -> tensor<4x512x32xf32>
+  %do = stablehlo.dot_general %o, %p, contracting_dims = [2] x [0] : (tensor<4x512x32xf32>, tensor<32x32xf32>) -> tensor<4x512x32xf32>
+  %dw = stablehlo.dot_general %do, %v, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x512x32xf32>, tensor<4x512x32xf32>) -> tensor<4x512x512xf32>
+  %dww = stablehlo.multiply %dw, %w : tensor<4x512x512xf32>
+  %d = stablehlo.reduce(%dww init: %none) applies stablehlo.add across dimensions = [2] : (tensor<4x512x512xf32>, tensor<f32>) -> tensor<4x512xf32>
+  %db = stablehlo.broadcast_in_dim %d, dims = [0, 1] : (tensor<4x512xf32>) -> tensor<4x512x512xf32>
+  %less = stablehlo.subtract %dw, %db : tensor<4x512x512xf32>
+  %ds = stablehlo.multiply %w, %less : tensor<4x512x512xf32>
+  %dq = stablehlo.dot_general %ds, %k, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x512x512xf32>, tensor<4x512x32xf32>) -> tensor<4x512x32xf32>
+  %dk = stablehlo.dot_general %ds, %q, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<4x512x512xf32>, tensor<4x512x32xf32>) -> tensor<4x512x32xf32>
+  %dv = stablehlo.dot_general %w, %do, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<4x512x512xf32>, tensor<4x512x32xf32>) -> tensor<4x512x32xf32>
+  return %o, %dq, %dk, %dv : tensor<4x512x32xf32>, tensor<4x512x32xf32>, tensor<4x512x32xf32>, tensor<4x512x32xf32>
+}
+
+// -----
+
 // Changed: A batch that reshapes join and part is split from the first op to the last: rows are rows of 2 x 2 in all of them.
 // CHECK-LABEL: func.func @two_batches
 // CHECK: call @row_blocks_0
