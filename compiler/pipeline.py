@@ -132,7 +132,7 @@ STAGES = (
     Stage(
         "thunk",
         "the host program as thunks over buffer slices",
-        ("emit-thunks",),
+        ("emit-thunks", "read-to-and-fro"),
     ),
     Stage(
         "llvm",

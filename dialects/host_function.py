@@ -24,6 +24,9 @@ class HostFunction:
         self.name = "hloom_" + ir.StringAttr(program.attributes["sym_name"]).value
         self.callees: dict[str, str] = {}
         self.constants: list[str] = []
+        self.defined: dict[str, str] = {}
+        self.turns: list[str] = []
+        """The counters of the counted loops around what is written, the innermost last."""
         self.entry: list[str] = []
         self.body: list[str] = []
         self.cached: dict[object, str] = {}
@@ -32,9 +35,9 @@ class HostFunction:
         self.region(program.regions[0], loops=0)
 
     def module_text(self) -> str:
-        """The function, declarations of the functions it calls, and its constants."""
+        """The function, declarations of the functions it calls, its constants, and the functions it defines."""
         declared = (f"llvm.func {symbol(name)}{kind}" for name, kind in self.callees.items())
-        return "\n".join([*declared, *self.constants, self.text()])
+        return "\n".join([*declared, *self.constants, *self.defined.values(), self.text()])
 
     def text(self) -> str:
         shared = [*self.alloca("%shared", self.shared)] if self.shared else []
@@ -78,6 +81,10 @@ class HostFunction:
     def call(self, callee: str, arguments: list[str], kinds: str, *, attributes: str = "") -> None:
         self.callees[callee] = f"({kinds})"
         self.body.append(f"llvm.call {symbol(callee)}({', '.join(arguments)}) {attributes} : ({kinds}) -> ()")
+
+    def define(self, name: str, text: str) -> None:
+        """A function beside this one, which it calls."""
+        self.defined[name] = text
 
     def alloca(self, name: str, count: int) -> list[str]:
         size = f"{name}_count"

@@ -28,8 +28,10 @@ class ThunkFor(ThunkOp, name="for", traits=[ir.NoTerminatorTrait]):
     body: ir.Region
 
     def lower(self, host: HostFunction, loops: int) -> None:
-        _, close = host.open_loop(self.trip_count.value)
+        turn, close = host.open_loop(self.trip_count.value)
+        host.turns.append(turn)
         host.region(self.body, loops + 1)
+        host.turns.pop()
         host.body.extend(close)
 
     def simulate(self, machine: Machine) -> None:

@@ -15,6 +15,9 @@ from ..thunk import Machine, ThunkOp, integers, slices
 
 # What one core moves: an estimate for groups whose cost nobody priced.
 _PS_PER_BYTE = 60
+_KERNEL = f"i64, i64, {POINTER}"
+TO_AND_FRO = "hloom.to_and_fro"
+"""A mark of a thunk.kernel: odd turns of the loop around it run its tiles, or each thread's share of them, from the last to the first."""
 # A thread's share of a kernel takes at least so many times what opening the parallel region does, or it comes too late.
 _REGIONS_A_THREAD = 3
 
@@ -67,7 +70,8 @@ class ThunkKernel(ThunkOp, name="kernel"):
     """Runs the tiles of the kernel `callee` on the slices in `reads` and `writes`.
 
     `cost_ps` estimates the time of the whole kernel on one thread in picoseconds. `tiles` is the number of tiles, -1 before the kernel is
-    generated; `grain` the fewest tiles that are worth a thread, 0 where the kernel is too small to share among threads.
+    generated; `grain` the fewest tiles that are worth a thread, 0 where the kernel is too small to share among threads. One marked
+    `hloom.to_and_fro` runs its tiles backwards in odd turns of the loop around it.
     """
 
     callee: ir.FlatSymbolRefAttr
@@ -101,12 +105,18 @@ class ThunkKernel(ThunkOp, name="kernel"):
         if not tiles:
             return
         array = host.pointers(self._slices(), loops)
-        if not grain:
+        turn = host.turns[-1] if host.turns and tiles > 1 and TO_AND_FRO in self.attributes else None
+        if not grain and turn is None:
             attributes = "" if loops else "{no_inline}"
-            host.call(name, [host.constant(0), host.constant(tiles), array], f"i64, i64, {POINTER}", attributes=attributes)
+            host.call(name, [host.constant(0), host.constant(tiles), array], _KERNEL, attributes=attributes)
             return
-        host.callees[name] = f"(i64, i64, {POINTER})"
+        host.callees[name] = f"({_KERNEL})"
         kernel = host.value(f"llvm.mlir.addressof {symbol(name)} : {POINTER}", entry=True)
+        if turn is not None:
+            kernel = _in_turns(host, name, kernel, turn)
+        if not grain:
+            host.body.append(f"llvm.call {kernel}({host.constant(0)}, {host.constant(tiles)}, {array}) : {POINTER}, ({_KERNEL}) -> ()")
+            return
         host.call("hloom_parallel_for", [kernel, host.constant(tiles), host.constant(grain), array], f"{POINTER}, i64, i64, {POINTER}")
 
     def simulate(self, machine: Machine) -> None:
@@ -118,6 +128,30 @@ class ThunkKernel(ThunkOp, name="kernel"):
 
     def _slices(self) -> list[tuple[int, int, int]]:
         return slices(self, "reads") + slices(self, "writes")
+
+
+def _in_turns(host: HostFunction, name: str, kernel: str, turn: str) -> str:
+    """The address of the function to call in that turn: the kernel's, or of one that runs its tiles from the last to the first."""
+    back = f"{name}.back"
+    host.define(
+        back,
+        f"""llvm.func {symbol(back)}(%lo: i64, %hi: i64, %buffers: {POINTER}) {{
+          %one = llvm.mlir.constant(1 : i64) : i64
+          llvm.br ^test(%hi : i64)
+        ^test(%end: i64):
+          %more = llvm.icmp "slt" %lo, %end : i64
+          llvm.cond_br %more, ^tile, ^done
+        ^tile:
+          %start = llvm.sub %end, %one : i64
+          llvm.call {symbol(name)}(%start, %end, %buffers) {{no_inline}} : ({_KERNEL}) -> ()
+          llvm.br ^test(%start : i64)
+        ^done:
+          llvm.return
+        }}""",
+    )
+    other = host.value(f"llvm.mlir.addressof {symbol(back)} : {POINTER}", entry=True)
+    odd = host.value(f"llvm.trunc {turn} : i64 to i1")
+    return host.value(f"llvm.select {odd}, {other}, {kernel} : i1, {POINTER}")
 
 
 def fill_tiles(module: ir.Operation, named: dict[str, ir.Operation]) -> None:

@@ -50,7 +50,9 @@ def _elementwise(op: ir.Operation) -> list[ir.Value] | None:
     computed = [
         x for value in op.operands if build.shape_of(value) == build.shape_of(op.results[0]) and (x := _reshaped(value)) is not None
     ]
-    if not computed or (kind == _PRODUCT and not _is_row_of_panels(computed[0], op.results[0])):
+    if kind == _PRODUCT:
+        computed = [value for value in computed if _is_row_of_panels(value, op.results[0])]
+    if not computed:
         return None
     shape, theirs = build.shape_of(computed[0]), build.shape_of(op.results[0])
     result = build.tensor(shape, build.element_of(op.results[0]))

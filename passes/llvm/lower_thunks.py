@@ -17,7 +17,8 @@ After:
 
 `buffers` is an array of pointers: the program's arguments, its results, the arena, then its constants (dialects/thunk.py). A kernel that
 is worth sharing among threads (grain > 0) is run by hloom_parallel_for(kernel, tiles, grain, pointers) of the native library. `tiles`
-that are still -1 are taken from the `hloom.tiles` of the kernel's function.
+that are still -1 are taken from the `hloom.tiles` of the kernel's function. In odd turns of a loop a kernel marked `hloom.to_and_fro`
+goes by way of another function, which runs its tiles from the last to the first.
 
 Must hold: the kernels' functions are llvm.func by now, or come from elsewhere (they are declared then). The program's constants,
 memref.global ops, leave the module with it: an artifact holds their bytes beside the object.

@@ -32,8 +32,9 @@ The packing depends on the weight alone, so that split-init, which comes after, 
 block-pack-matmul would pack at every call. Must hold: bound arguments carry `hloom.bound`. Declined: targets other than CPUs; weights that
 are not made of bound arguments, not matrices or narrower than a block; a depth that is no whole lanes; dots with batch dimensions; dots of
 other elements with at most `min-rows` rows, which read the weight once in any order, and of at most 8 where they are not all f32 or f64.
-In loops of 32 turns and more such few rows read weights of f32 and f64 that L2 holds from a packed copy, too: it begins at a cache line,
-which what a caller gives need not.
+In loops of 32 turns and more such few rows read weights of f32 and f64 that L2 or a quarter of the last cache holds from a packed copy,
+too: it begins at a cache line, which what a caller gives need not, and a row's chunk of columns is read from front to back. Its blocks are
+as wide as such a chunk, where whole blocks remain for all cores.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ from math import prod
 
 from torch_mlir import ir
 
-from hloom.dialects.storage import byte_size
+from hloom.dialects.storage import byte_size, element_bytes
 from hloom.dialects.target import TargetView, target_of
 
 from ..common.contraction import block_registers
@@ -62,6 +63,8 @@ from .support.panels import are_split, in_blocks, in_panels, lane_elements, pane
 _WIDTH = 64
 _PAIR_BLOCK, _PAIR_DEPTH = 32, 32
 _FEW = 8
+_CHUNK_REGISTERS = 16
+"""Of sums, where one row is multiplied: more would not hide more of an addition's time."""
 _MANY_TURNS = 32
 """Packing takes as long as four turns; reading lines in two halves takes half as long again, which is known when they are read alone."""
 
@@ -92,16 +95,17 @@ def pack_weights(module: ir.Operation, *, block: int = 0, min_rows: int = 1) -> 
                 _pack(op, *found, packed)
         elif _stays(op, target, wishes, few):
             kind = str(op.operands[1].type)
-            _pack(op, *found, packed)
+            _pack(op, _one_stream(op, found[0]) if few and not block else found[0], found[1], packed)
             append_note(module, Code.LOOP_HOISTED, [], "the weight is the same in all turns, and packed once", kind)
 
 
 def _stays(op: ir.Operation, target: TargetView, wishes: LoopWishes, few: bool) -> bool:
     """Whether a dot in a loop has the same right operand in every turn, and a cache holds it: it is packed before the loop then. One of
-    `few` rows reads it as fast in any order, but where L2 has it and it does not lie at whole cache lines, as NumPy's arrays do: it is
-    packed for these if there are turns enough."""
+    `few` rows reads it as fast in any order, but where a cache has it and it does not lie at whole cache lines, as NumPy's arrays do, or
+    a chunk's next row is a page away: it is packed for these if there are turns enough."""
     rhs = op.operands[1]
-    if byte_size(rhs.type) > (target.l2_bytes if few else target.llc_bytes):
+    held = max(target.l2_bytes, target.llc_bytes // 4) if few else target.llc_bytes
+    if byte_size(rhs.type) > held:
         return False
     constant = producer(rhs, "stablehlo.constant")
     loop = op
@@ -149,6 +153,15 @@ def _least_rows(op: ir.Operation, rows: int) -> int:
 def _width(op: ir.Operation) -> int:
     """Columns of a block of the dot's right operand."""
     return panel_columns(op) or _WIDTH
+
+
+def _one_stream(op: ir.Operation, block: int) -> int:
+    """Columns of a block that few rows read alone: as many as a chunk of theirs has, so that it goes through one piece of memory, where
+    these make whole blocks, and a block for each core."""
+    lanes = target_of(op).lanes(8 * element_bytes(build.element_of(op.results[0])))
+    while block < _CHUNK_REGISTERS * lanes and _columns(op) % (2 * block) == 0 and _columns(op) >= 2 * block * target_of(op).cores:
+        block *= 2
+    return block
 
 
 def _is_packable(op: ir.Operation) -> bool:

@@ -12,6 +12,7 @@ from torch_mlir import ir
 
 from hloom.dialects.context import make_context
 from hloom.dialects.host_function import HostFunction
+from hloom.dialects.kinds.kernel import TO_AND_FRO
 from hloom.dialects.thunk_json import programs
 from hloom.passes.llvm.lower_thunks import lower_thunks
 from hloom.passes.thunk.verify_thunk import verify_thunk
@@ -52,9 +53,9 @@ def program(body: str, arguments: list[int], results: list[int], arena: int = 0)
       result_bytes = {array(results)}, signature = () -> (), sym_name = "main", value_attributes = []}} : () -> ()"""
 
 
-def kernel(source: tuple[int, int, int], target: tuple[int, int, int], cost_ps: int = 1) -> str:
+def kernel(source: tuple[int, int, int], target: tuple[int, int, int], cost_ps: int = 1, mark: str = "") -> str:
     attributes = f"cost_ps = {cost_ps} : i64, tiles = -1 : i64, grain = 0 : i64, reads = {array(source)}, writes = {array(target)}"
-    return f'"thunk.kernel"() {{callee = @increment, {attributes}, source = []}} : () -> ()'
+    return f'"thunk.kernel"() {{callee = @increment, {attributes}, {mark}source = []}} : () -> ()'
 
 
 def compiled(text: str, symbols=None):
@@ -98,6 +99,24 @@ def test_large_kernels_are_shared_among_threads() -> None:
     call(engine, np.arange(8, dtype=np.int32), result, np.zeros(0, np.uint8))
     np.testing.assert_array_equal(result, np.arange(8) + 1)
     assert seen == [(8, 3)]
+
+
+@pytest.mark.parametrize("cost_ps", [1, 30_000_000])
+def test_what_is_read_to_and_fro(cost_ps: int) -> None:
+    """Each tile reads what the next one writes: forwards it finds what was there before the turn, backwards what the turn has made."""
+    shares = []
+
+    def parallel_for(function, tiles, grain, buffers):
+        shares.append((tiles, grain))
+        KERNEL(function)(0, tiles, buffers)
+
+    run = kernel((0, 4, 32), (0, 0, 32), cost_ps, f"{TO_AND_FRO}, ")
+    text = INCREMENT + program(f'"thunk.for"() ({{ {run} }}) {{trip_count = 2 : i64}} : () -> ()', [], [36])
+    engine = compiled(text, {"hloom_parallel_for": PARALLEL_FOR(parallel_for)})
+    result = np.zeros(9, np.int32)
+    call(engine, result, np.zeros(0, np.uint8))
+    np.testing.assert_array_equal(result, np.arange(9)[::-1])
+    assert len(shares) == (2 if cost_ps > 1 else 0)
 
 
 @pytest.mark.parametrize(("index", "chosen"), [(0, 10), (1, 20), (2, 30), (7, 30), (-1, 30)])

@@ -171,9 +171,35 @@ def test_one_row_is_multiplied_by_several_panels_of_a_tile():
         return lax.scan(step, (jnp.zeros((1, 128)),) * 2, xs)[1]
 
     inputs = numbers(64, 1, 512), numbers(128, 512)
-    for cores in (1, 2):  # that share the panels
+    for cores in (1, 2, 8):  # that share the panels
         exe = hloom.compile(layer, *inputs, target=resolve("cpu").with_entries({"cores": cores}))
         np.testing.assert_allclose(exe(*inputs), jax.jit(layer)(*inputs), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("region_ps", [100_000, 1_000_000_000])  # tiles are shared among threads, or not
+def test_weights_of_one_row_are_read_to_and_fro(region_ps):
+    def layer(xs, weights):
+        def step(h, x):
+            g = h @ weights / 2
+            a = x + g
+            u = jax.nn.sigmoid(a[:, :128])
+            h = (1 - u) * jnp.tanh(x[:, 256:] + jax.nn.sigmoid(a[:, 128:256]) * g[:, 256:]) + u * h
+            return h, h
+
+        return lax.scan(step, jnp.zeros((1, 128)), xs)[1]
+
+    inputs, entries = (numbers(40, 1, 384), numbers(128, 384)), {"cores": 2, "parallel_region_ps": region_ps}
+    forwards, turning = (
+        hloom.compile(layer, *inputs, target=resolve("cpu").with_entries({**entries, "l2_bytes": size})) for size in (1 << 21, 1 << 18)
+    )
+    before, expected = get_threads(), np.asarray(forwards(*inputs))
+    np.testing.assert_allclose(expected, jax.jit(layer)(*inputs), rtol=1e-5, atol=1e-5)
+    try:
+        for threads in (1, 2):
+            hloom.set_threads(threads)
+            np.testing.assert_array_equal(turning(*inputs), expected)
+    finally:
+        hloom.set_threads(before)
 
 
 def test_a_recurrent_layer_in_bf16():

@@ -177,7 +177,8 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
         if axis in axes.tileable:
             sizes[axis] = 1
     packed = panels(hero)
-    if row_count < 8 and not packed and not _in_lanes(hero):
+    beside = _panels_beside(hero, columns)
+    if row_count < 8 and not packed and not beside and not _in_lanes(hero):
         width = prod(axes.extent[a] for a in columns)
         lies_in_lines = innermost(hero, 1) not in columns
         panel = _lines(width, target) if lies_in_lines else max(1024, min(16384 // row_count, -(-width // (64 * target.cores)) * 64))
@@ -200,7 +201,9 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     is_spread = prod(result.shape) * element_bytes(result.element_type) > target.l2_bytes and column_count > _TILE_COLUMNS
     rows_first = (is_far or is_spread) and in_panels and _tile_element(hero, target) == 0 and right_bytes <= target.l2_bytes // 2
     wide, high = _block(hero, target, packed, row_count, column_count, rows_first)
-    wide = max(wide, axes.extent[columns[-1]] if len(columns) > 1 and _in_lanes(hero) else 0)  # a panel, which lies in one piece
+    wide = max(
+        wide, axes.extent[columns[-1]] if beside or (len(columns) > 1 and _in_lanes(hero)) else 0
+    )  # a panel, which lies in one piece
     block = block_columns(target, ir.RankedTensorType(hero.inits[0].type).element_type)
     for axis in columns:
         if axis in packed and axis in axes.tileable:
@@ -242,6 +245,15 @@ def _a_piece_a_core(hero: TileOp, output: list[int], axes: Axes, target: TargetV
     size = ceil(axes.extent[last] / max(1, target.cores) / lanes) * lanes
     many = prod(axes.extent[axis] for axis in output) > 2 * _TILE_COLUMNS * _MOST_ROWS
     return {last: size} if many and last in axes.tileable and size < axes.extent[last] else {}
+
+
+def _panels_beside(hero: TileOp, columns: list[int]) -> bool:
+    """Whether the right operand is packed in panels that the result has as an axis of its own: `w[panel, step, column]`."""
+    places = [dim_position(expr) for expr in hero.maps[1].results]
+    if len(columns) < 2 or len(places) != 3 or places[1] is None:
+        return False
+    outside, inside = (None if place is None else hero.axes[place] for place in (places[0], places[2]))
+    return not hero.parallel[places[1]] and outside == columns[0] and inside == columns[-1]
 
 
 def _in_lanes(hero: TileOp) -> bool:

@@ -82,6 +82,10 @@ module attributes {hloom.target = {kind = "cuda", compute_capability = 90 : i64}
 // Declined: two rows.
 // CHECK-LABEL: func.func private @rows(
 // CHECK: stablehlo.add {{.*}} : tensor<2x128xf32>
+// Changed: whatever other reshape comes first.
+// CHECK-LABEL: func.func private @step(
+// CHECK: stablehlo.reshape %{{.*}} : (tensor<1x128xf32>) -> tensor<1x2x64xf32>
+// CHECK: stablehlo.add {{.*}} : tensor<1x2x64xf32>
 func.func private @panels(%x: tensor<1x32xf32>, %w: tensor<2x32x64xf32>, %b: tensor<1x128xf32>) -> tensor<1x128xf32> attributes {hloom.kind = "matmul"} {
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<1x32xf32>, tensor<2x32x64xf32>) -> tensor<1x2x64xf32>
   %1 = stablehlo.reshape %0 : (tensor<1x2x64xf32>) -> tensor<1x128xf32>
@@ -93,4 +97,13 @@ func.func private @rows(%x: tensor<2x32xf32>, %w: tensor<2x32x64xf32>, %b: tenso
   %1 = stablehlo.reshape %0 : (tensor<2x2x64xf32>) -> tensor<2x128xf32>
   %2 = stablehlo.add %1, %b : tensor<2x128xf32>
   return %2 : tensor<2x128xf32>
+}
+func.func private @step(%x: tensor<1x32xf32>, %w: tensor<2x32x64xf32>, %b: tensor<8x1x128xf32>, %i: tensor<i32>) -> tensor<1x128xf32> attributes {hloom.kind = "matmul"} {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<1x32xf32>, tensor<2x32x64xf32>) -> tensor<1x2x64xf32>
+  %1 = stablehlo.reshape %0 : (tensor<1x2x64xf32>) -> tensor<1x128xf32>
+  %2 = stablehlo.dynamic_slice %b, %i, %zero, %zero, sizes = [1, 1, 128] : (tensor<8x1x128xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x1x128xf32>
+  %3 = stablehlo.reshape %2 : (tensor<1x1x128xf32>) -> tensor<1x128xf32>
+  %4 = stablehlo.add %3, %1 : tensor<1x128xf32>
+  return %4 : tensor<1x128xf32>
 }

@@ -74,3 +74,33 @@ llvm.func @large(i64, i64, !llvm.ptr) attributes {hloom.tiles = 64 : i64}
 // CHECK-NEXT: llvm.func @small(i64, i64, !llvm.ptr)
 // CHECK-NEXT: }
 llvm.func @small(i64, i64, !llvm.ptr)
+
+// -----
+
+// Changed: odd turns run the tiles of what is read to and fro from the last to the first, one at a time, alone or each thread its share.
+// CHECK: llvm.func @alone.back(%[[LOW:.*]]: i64, %[[HIGH:.*]]: i64, %[[BUFFERS:.*]]: !llvm.ptr) {
+// CHECK: llvm.br ^[[TEST:.*]](%[[HIGH]] : i64)
+// CHECK: ^[[TEST]](%[[END:.*]]: i64):
+// CHECK: llvm.icmp "slt" %[[LOW]], %[[END]]
+// CHECK: %[[START:.*]] = llvm.sub %[[END]]
+// CHECK: llvm.call @alone(%[[START]], %[[END]], %[[BUFFERS]])
+// CHECK: llvm.br ^[[TEST]](%[[START]] : i64)
+// CHECK: llvm.func @shared.back
+// CHECK: llvm.func @hloom_main
+// CHECK: %[[ODD:.*]] = llvm.trunc %{{.*}} : i64 to i1
+// CHECK: %[[ONE:.*]] = llvm.select %[[ODD]]
+// CHECK: llvm.call %[[ONE]](
+// CHECK: %[[OTHER:.*]] = llvm.select
+// CHECK: llvm.call @hloom_parallel_for(%[[OTHER]],
+// Unchanged: of one tile.
+// CHECK: llvm.call @single(
+llvm.func @alone(i64, i64, !llvm.ptr) attributes {hloom.tiles = 64 : i64}
+llvm.func @shared(i64, i64, !llvm.ptr) attributes {hloom.tiles = 64 : i64}
+llvm.func @single(i64, i64, !llvm.ptr) attributes {hloom.tiles = 1 : i64}
+"thunk.program"() ({
+  "thunk.for"() ({
+    "thunk.kernel"() {callee = @alone, cost_ps = 100 : i64, grain = 0 : i64, tiles = -1 : i64, hloom.to_and_fro, reads = array<i64: 0, 0, 32>, writes = array<i64: 1, 0, 32>, source = []} : () -> ()
+    "thunk.kernel"() {callee = @shared, cost_ps = 80000000 : i64, grain = 0 : i64, tiles = -1 : i64, hloom.to_and_fro, reads = array<i64: 0, 0, 32>, writes = array<i64: 1, 0, 32>, source = []} : () -> ()
+    "thunk.kernel"() {callee = @single, cost_ps = 100 : i64, grain = 0 : i64, tiles = -1 : i64, hloom.to_and_fro, reads = array<i64: 0, 0, 32>, writes = array<i64: 1, 0, 32>, source = []} : () -> ()
+  }) {trip_count = 3 : i64} : () -> ()
+}) {arena_bytes = 0 : i64, argument_bytes = array<i64: 32>, constants = [], result_bytes = array<i64: 32>, signature = (tensor<8xf32>) -> tensor<8xf32>, sym_name = "main", value_attributes = [{}, {}]} : () -> ()

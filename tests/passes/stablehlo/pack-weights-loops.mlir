@@ -153,21 +153,21 @@ func.func @main(%x: tensor<1x8xf32>, %w: tensor<8x8xf32>) -> (tensor<1x8xf32>, t
 
 // -----
 
-// Declined: one row of a weight that L2 does not hold: memory gives lines as fast, wherever they begin.
+// Declined: one row of a weight that no cache holds: memory gives lines as fast, wherever they begin.
 // CHECK-LABEL: func.func @main(
 // CHECK-NOT: stablehlo.transpose
-func.func @main(%x: tensor<1x1024xf32>, %w: tensor<1024x1024xf32>) -> tensor<1x1024xf32> {
+func.func @main(%x: tensor<1x4096xf32>, %w: tensor<4096x4096xf32>) -> tensor<1x4096xf32> {
   %start = stablehlo.constant dense<0> : tensor<i32>
   %one = stablehlo.constant dense<1> : tensor<i32>
   %end = stablehlo.constant dense<64> : tensor<i32>
-  %0:2 = stablehlo.while(%i = %start, %h = %x) : tensor<i32>, tensor<1x1024xf32>
+  %0:2 = stablehlo.while(%i = %start, %h = %x) : tensor<i32>, tensor<1x4096xf32>
   cond {
     %1 = stablehlo.compare LT, %i, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
     stablehlo.return %1 : tensor<i1>
   } do {
-    %1 = stablehlo.dot_general %h, %w, contracting_dims = [1] x [0] : (tensor<1x1024xf32>, tensor<1024x1024xf32>) -> tensor<1x1024xf32>
+    %1 = stablehlo.dot_general %h, %w, contracting_dims = [1] x [0] : (tensor<1x4096xf32>, tensor<4096x4096xf32>) -> tensor<1x4096xf32>
     %2 = stablehlo.add %i, %one : tensor<i32>
-    stablehlo.return %2, %1 : tensor<i32>, tensor<1x1024xf32>
+    stablehlo.return %2, %1 : tensor<i32>, tensor<1x4096xf32>
   }
-  return %0#1 : tensor<1x1024xf32>
+  return %0#1 : tensor<1x4096xf32>
 }

@@ -28,6 +28,10 @@
 #c = affine_map<(m, n, k) -> (m, n)>
 #id = affine_map<(m, n) -> (m, n)>
 #row = affine_map<(m, n) -> (n)>
+#k = affine_map<(p, c, k) -> (k)>
+#pkc = affine_map<(p, c, k) -> (p, k, c)>
+#kpc = affine_map<(p, c, k) -> (k, p, c)>
+#pc = affine_map<(p, c, k) -> (p, c)>
 module attributes {hloom.target = {name = "cpu-avx2", vector_bits = 256 : i64, vector_registers = 16 : i64}} {
   func.func @several(%x: tensor<12x64xf32>, %w: tensor<13x64x16xf32>, %b: tensor<200xf32>) -> tensor<12x200xf32> {
     %zero = arith.constant 0.0 : f32
@@ -114,5 +118,36 @@ module attributes {hloom.target = {name = "cpu-avx2", vector_bits = 256 : i64, v
       linalg.yield %1 : f32
     } -> tensor<160x400xf32>
     return %m : tensor<160x400xf32>
+  }
+
+  // One row has a panel in each tile, where the result has these as an axis of its own. Of a matrix that is stored by rows a tile takes all columns.
+  // CHECK-LABEL: func.func @one_row(
+  // CHECK: scf.forall (%{{.*}}) in (6)
+  // CHECK: tensor.extract_slice %arg1[%{{.*}}, 0, 0] [1, 64, 128]
+  // CHECK-LABEL: func.func @by_rows(
+  // CHECK: scf.forall (%{{.*}}) in (1)
+  func.func @one_row(%x: tensor<64xf32>, %w: tensor<6x64x128xf32>) -> tensor<6x128xf32> {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<6x128xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<6x128xf32>) -> tensor<6x128xf32>
+    %m = linalg.generic {indexing_maps = [#k, #pkc, #pc], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : tensor<64xf32>, tensor<6x64x128xf32>) outs(%f : tensor<6x128xf32>) {
+    ^bb0(%p: f32, %q: f32, %acc: f32):
+      %0 = arith.mulf %p, %q : f32
+      %1 = arith.addf %acc, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<6x128xf32>
+    return %m : tensor<6x128xf32>
+  }
+  func.func @by_rows(%x: tensor<64xf32>, %w: tensor<64x6x128xf32>) -> tensor<6x128xf32> {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<6x128xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<6x128xf32>) -> tensor<6x128xf32>
+    %m = linalg.generic {indexing_maps = [#k, #kpc, #pc], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : tensor<64xf32>, tensor<64x6x128xf32>) outs(%f : tensor<6x128xf32>) {
+    ^bb0(%p: f32, %q: f32, %acc: f32):
+      %0 = arith.mulf %p, %q : f32
+      %1 = arith.addf %acc, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<6x128xf32>
+    return %m : tensor<6x128xf32>
   }
 }
