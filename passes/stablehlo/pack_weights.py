@@ -32,9 +32,9 @@ The packing depends on the weight alone, so that split-init, which comes after, 
 block-pack-matmul would pack at every call. Must hold: bound arguments carry `hloom.bound`. Declined: targets other than CPUs; weights that
 are not made of bound arguments, not matrices or narrower than a block; a depth that is no whole lanes; dots with batch dimensions; dots of
 other elements with at most `min-rows` rows, which read the weight once in any order, and of at most 8 where they are not all f32 or f64.
-In loops of 32 turns and more such few rows read weights of f32 and f64 that L2 or a quarter of the last cache holds from a packed copy,
-too: it begins at a cache line, which what a caller gives need not, and a row's chunk of columns is read from front to back. Its blocks are
-as wide as such a chunk, where whole blocks remain for all cores.
+In loops of 32 turns and more such few rows read weights of f32 and f64 that L2 holds from a packed copy, too, and those that a quarter of
+the last cache holds, unless they lie along the sum: it begins at a cache line, which what a caller gives need not, and a row's chunk of
+columns is read from front to back. Its blocks are as wide as such a chunk, where whole blocks remain for all cores.
 """
 
 from __future__ import annotations
@@ -104,8 +104,7 @@ def _stays(op: ir.Operation, target: TargetView, wishes: LoopWishes, few: bool) 
     `few` rows reads it as fast in any order, but where a cache has it and it does not lie at whole cache lines, as NumPy's arrays do, or
     a chunk's next row is a page away: it is packed for these if there are turns enough."""
     rhs = op.operands[1]
-    held = max(target.l2_bytes, target.llc_bytes // 4) if few else target.llc_bytes
-    if byte_size(rhs.type) > held:
+    if byte_size(rhs.type) > (_most_of_few(op, target) if few else target.llc_bytes):
         return False
     constant = producer(rhs, "stablehlo.constant")
     loop = op
@@ -122,6 +121,11 @@ def _stays(op: ir.Operation, target: TargetView, wishes: LoopWishes, few: bool) 
     if constant is not None:
         constant.move_before(loop)
     return True
+
+
+def _most_of_few(op: ir.Operation, target: TargetView) -> int:
+    """Bytes of a weight that is packed for few rows. What L2 does not hold is read from front to back where it lies along the sum."""
+    return max(target.l2_bytes, target.llc_bytes // 4) if DotDims.of(op).contracting[1][0] == 0 else target.l2_bytes
 
 
 def _turns(op: ir.Operation) -> bool:

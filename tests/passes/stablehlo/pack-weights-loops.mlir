@@ -171,3 +171,27 @@ func.func @main(%x: tensor<1x4096xf32>, %w: tensor<4096x4096xf32>) -> tensor<1x4
   }
   return %0#1 : tensor<1x4096xf32>
 }
+
+// -----
+
+// Changed: what a quarter of the last cache holds is packed for one row where its rows lie across the sum. Declined: along it.
+// CHECK-LABEL: func.func @main(
+// CHECK: stablehlo.while
+// CHECK: stablehlo.dot_general {{.*}} : (tensor<1x1024xf32>, tensor<256x1024x4xf32>) -> tensor<1x256x4xf32>
+// CHECK: stablehlo.dot_general {{.*}} : (tensor<1x1024xf32>, tensor<1024x1024xf32>) -> tensor<1x1024xf32>
+func.func @main(%x: tensor<1x1024xf32>, %w: tensor<1024x1024xf32>, %v: tensor<1024x1024xf32>) -> tensor<1x1024xf32> {
+  %start = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %end = stablehlo.constant dense<64> : tensor<i32>
+  %0:2 = stablehlo.while(%i = %start, %h = %x) : tensor<i32>, tensor<1x1024xf32>
+  cond {
+    %1 = stablehlo.compare LT, %i, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %1 : tensor<i1>
+  } do {
+    %1 = stablehlo.dot_general %h, %w, contracting_dims = [1] x [0] : (tensor<1x1024xf32>, tensor<1024x1024xf32>) -> tensor<1x1024xf32>
+    %2 = stablehlo.dot_general %1, %v, contracting_dims = [1] x [1] : (tensor<1x1024xf32>, tensor<1024x1024xf32>) -> tensor<1x1024xf32>
+    %3 = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %3, %2 : tensor<i32>, tensor<1x1024xf32>
+  }
+  return %0#1 : tensor<1x1024xf32>
+}
