@@ -10,7 +10,7 @@ Rows are output channels. Where each has pixels of its own (a convolution that i
 vector of pixels serves taps of several. Pixels that lie two apart are loaded with those between them, and a shuffle picks.
 
 Of a tile's pixels and weights the larger are read once from end to end: where those are the pixels, pieces of a line go outside blocks of
-channels.
+channels. A piece then asks for the pixels of the next one, where these lie on many pages.
 
 Padding is nowhere in memory. Pieces at the ends of a line are emitted one by one, and lanes of a tap that reach into padding are loaded as
 zeros; taps of rows that do are left out (windows.py).
@@ -30,6 +30,7 @@ from math import prod
 from torch_mlir import ir
 from torch_mlir.dialects import vector
 
+from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
 from ...common.affine import used_dims
@@ -44,7 +45,7 @@ from .lanes import Lanes, Rep
 from .line import Line, line_of
 from .nests import mask_of, point_indices, static_mask, whole_part
 from .results import store_results
-from .tile_prefetch import prefetch_tile
+from .tile_prefetch import PAGE_BYTES, prefetch_tile
 from .windows import windows_of
 from .work import Point, Work, stride_along
 
@@ -98,6 +99,8 @@ class Lines:
         self.summed = sorted(others, key=lambda d: -(stride_along(work.maps[line.weights], weights, d) or 0))
         self.pieces_outside = bool(still) and prod(map(size_bound, self.pixels.sizes)) > prod(map(size_bound, weights.sizes))
         self.after: Sequence[Work] = ()
+        self.next_piece = False
+        """Whether a piece asks for the pixels of the next."""
 
     def _extent(self, loop: int) -> int:
         extent = self.work.extents[loop]
@@ -111,7 +114,7 @@ class Lines:
     def emit(self, after: Sequence[Work] = ()) -> None:
         """The convolution, and at each of its results the works that come `after` it."""
         self.after = after
-        prefetch_tile(self.pixels, self.target)
+        self.next_piece = not prefetch_tile(self.pixels, self.target) and self._reads_pages()
 
         def at(indices: list[LinearIndex]) -> None:
             block = partial(self._block, dict(zip(self.outer, indices)))
@@ -121,6 +124,15 @@ class Lines:
                 self._over_rows(lambda rows, row: self._over_line(lambda piece, start: block(rows, row, piece, start)))
 
         nest_each([self.work.extents[d] for d in self.outer], at)
+
+    def _reads_pages(self) -> bool:
+        """Whether a piece of a line reads pixels from a page of its own at each step, which the rows of all blocks then find in a near cache
+        that does not hold the line. The processor follows fewer pages than that."""
+        assert isinstance(self.pixels, Storage)
+        nbytes = element_bytes(self.pixels.element)
+        apart = max((self._step(d) for d in self.summed), default=0)
+        whole = prod(map(size_bound, self.pixels.sizes))
+        return self.pieces_outside and apart * nbytes >= PAGE_BYTES and whole * nbytes > self.target.l2_bytes // 2
 
     def _over_rows(self, body: Callable[[int, LinearIndex], None]) -> None:
         for lower, upper, rows in self._blocks():
@@ -189,6 +201,8 @@ class Lines:
                 if pixels is not None:
                     given = {self.line.pixels: pixels, self.line.weights: reader.weight(at)}
                     sums[u] = lanes.widen(_Given(lanes, at, self.captured, given).evaluate(self.work, [sums[u]])[0])
+            if self.next_piece and taps:
+                reader.prefetch_next(self._indices({**here, **taps[-1][2]}, row + rows - 1, start, lanes))
             return sums
 
         bounds = [self.along[d].existing(fixed) if d in self.along else (0, self._extent(d)) for d in self.summed]
@@ -241,6 +255,13 @@ class _Reader:
             mask = None if all(live) else self._mask(live)
         both = self._load(line.pixels, Lanes(wide, mask), places)
         return both if line.step == 1 else vector.shuffle(both, both, [n * line.step + part for n in range(piece.count)])
+
+    def prefetch_next(self, at: list[LinearIndex]) -> None:
+        """Prefetches the pixels that the next piece of the line reads at a point, of its last tap."""
+        line, storage = self.line, self.work.inputs[self.line.pixels]
+        assert isinstance(storage, Storage)
+        count = self.piece.count * line.step
+        Lanes(count).prefetch(replace(storage, ahead=count), storage.address(self._places(line.pixels, at)))
 
     def _places(self, number: int, at: list[LinearIndex]) -> list[LinearIndex]:
         """Where an input is read at a point, in lane 0."""

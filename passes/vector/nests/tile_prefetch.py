@@ -27,7 +27,7 @@ from ...common.tiled_function import size_bound
 from .lanes import Lanes
 from .work import Work
 
-_PAGE_BYTES = 4096
+PAGE_BYTES = 4096
 """Where the processor's own prefetching stops, and has run far ahead before."""
 
 
@@ -43,18 +43,19 @@ def steps_over_pixels(work: Work) -> bool:
     return bool(order) and not order[-1] and True in order[order.index(False) :]
 
 
-def prefetch_tile(pixels: Storage | ir.Value | None, target: TargetView) -> None:
+def prefetch_tile(pixels: Storage | ir.Value | None, target: TargetView) -> bool:
     """Prefetches a tile's slice of an input that the second-level cache does not hold; one of long pieces where the last-level cache
-    does not hold it beside much else. Of others it emits nothing, nor of slices that would fill half of the second-level cache."""
+    does not hold it beside much else. Of others it emits nothing, nor of slices that would fill half of the second-level cache. Whether
+    it emitted something."""
     if not isinstance(pixels, Storage) or pixels.writable:
-        return
+        return False
     nbytes = element_bytes(pixels.element)
     (whole,) = ir.MemRefType(pixels.base.type).shape
     slice_bytes = prod(map(size_bound, pixels.sizes)) * nbytes
     piece_bytes = prod(map(size_bound, pixels.sizes[-2:])) * nbytes
-    near = target.llc_bytes // 4 if piece_bytes >= _PAGE_BYTES else target.l2_bytes
+    near = target.llc_bytes // 4 if piece_bytes >= PAGE_BYTES else target.l2_bytes
     if whole * nbytes <= near or slice_bytes > target.l2_bytes // 2:
-        return
+        return False
     line = Lanes(target.cache_line_bytes // nbytes)
     here, inside, length = replace(pixels, ahead=0), *_row(pixels)
     zeros = [LinearIndex()] * inside
@@ -63,6 +64,7 @@ def prefetch_tile(pixels: Storage | ir.Value | None, target: TargetView) -> None
         for_each(0, length, line.count, lambda x: line.prefetch(here, pixels.address([*at, *zeros, x])))
 
     nest_each(pixels.sizes[: -1 - inside], row)
+    return True
 
 
 def _row(pixels: Storage) -> tuple[int, int | ir.Value]:

@@ -731,3 +731,95 @@ func.func private @windows_of_lines(%x: tensor<3x533x512xf32>, %w: tensor<3x3x51
   }
   return %r : tensor<266x64xf32>
 }
+
+// -----
+
+// Changed: Pieces of lines, of which each channel's is on pages of its own: a piece asks for the 32 pixels that the next reads, of the last tap.
+// CHECK-LABEL: func.func private @next_piece(
+// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<1048832xf32>, %[[W:.*]]: memref<8192xf32>, %{{.*}}: memref<1048576xf32>)
+// CHECK: %[[LAST:.*]] = vector.load %[[X]][%{{.*}}] : memref<1048832xf32>, vector<32xf32>
+// CHECK: memref.load %[[W]]
+// CHECK: memref.prefetch %[[X]][%{{.*}}], read, locality<3>, data
+// CHECK: memref.prefetch %[[X]][%{{.*}}], read, locality<3>, data
+// CHECK-NEXT: scf.yield
+// CHECK: return
+#x = affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d2 + d4)>
+#w = affine_map<(d0, d1, d2, d3, d4) -> (d1, d3, d4)>
+#y = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>
+func.func private @next_piece(%x: tensor<4x64x4097xf32>, %w: tensor<64x64x2xf32>) -> tensor<4x64x4096xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x64x4096xf32>
+  %r = scf.forall (%i) = (0) to (4) step (1) shared_outs(%o = %e) -> (tensor<4x64x4096xf32>) {
+    %xs = tensor.extract_slice %x[%i, 0, 0] [1, 64, 4097] [1, 1, 1] : tensor<4x64x4097xf32> to tensor<1x64x4097xf32>
+    %os = tensor.extract_slice %o[%i, 0, 0] [1, 64, 4096] [1, 1, 1] : tensor<4x64x4096xf32> to tensor<1x64x4096xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%os : tensor<1x64x4096xf32>) -> tensor<1x64x4096xf32>
+    %y = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%xs, %w : tensor<1x64x4097xf32>, tensor<64x64x2xf32>) outs(%f : tensor<1x64x4096xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %m = arith.mulf %a, %b : f32
+      %s = arith.addf %c, %m : f32
+      linalg.yield %s : f32
+    } -> tensor<1x64x4096xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %y into %o[%i, 0, 0] [1, 64, 4096] [1, 1, 1] : tensor<1x64x4096xf32> into tensor<4x64x4096xf32>
+    }
+  }
+  return %r : tensor<4x64x4096xf32>
+}
+
+// -----
+
+// Declined: The second cache holds the lines of a tile beside what else is read.
+// CHECK-LABEL: func.func private @piece_in_l2(
+// CHECK-NOT: memref.prefetch %{{.*}}, read
+// CHECK: return
+#x = affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d2 + d4)>
+#w = affine_map<(d0, d1, d2, d3, d4) -> (d1, d3, d4)>
+#y = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>
+func.func private @piece_in_l2(%x: tensor<4x16x4097xf32>, %w: tensor<64x16x2xf32>) -> tensor<4x64x4096xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x64x4096xf32>
+  %r = scf.forall (%i) = (0) to (4) step (1) shared_outs(%o = %e) -> (tensor<4x64x4096xf32>) {
+    %xs = tensor.extract_slice %x[%i, 0, 0] [1, 16, 4097] [1, 1, 1] : tensor<4x16x4097xf32> to tensor<1x16x4097xf32>
+    %os = tensor.extract_slice %o[%i, 0, 0] [1, 64, 4096] [1, 1, 1] : tensor<4x64x4096xf32> to tensor<1x64x4096xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%os : tensor<1x64x4096xf32>) -> tensor<1x64x4096xf32>
+    %y = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%xs, %w : tensor<1x16x4097xf32>, tensor<64x16x2xf32>) outs(%f : tensor<1x64x4096xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %m = arith.mulf %a, %b : f32
+      %s = arith.addf %c, %m : f32
+      linalg.yield %s : f32
+    } -> tensor<1x64x4096xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %y into %o[%i, 0, 0] [1, 64, 4096] [1, 1, 1] : tensor<1x64x4096xf32> into tensor<4x64x4096xf32>
+    }
+  }
+  return %r : tensor<4x64x4096xf32>
+}
+
+// -----
+
+// Unchanged: Lines shorter than a page.
+// CHECK-LABEL: func.func private @pieces_near_each_other(
+// CHECK-NOT: memref.prefetch %{{.*}}, read
+// CHECK: return
+#x = affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d2 + d4)>
+#w = affine_map<(d0, d1, d2, d3, d4) -> (d1, d3, d4)>
+#y = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>
+func.func private @pieces_near_each_other(%x: tensor<4x512x1001xf32>, %w: tensor<64x512x2xf32>) -> tensor<4x64x1000xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x64x1000xf32>
+  %r = scf.forall (%i) = (0) to (4) step (1) shared_outs(%o = %e) -> (tensor<4x64x1000xf32>) {
+    %xs = tensor.extract_slice %x[%i, 0, 0] [1, 512, 1001] [1, 1, 1] : tensor<4x512x1001xf32> to tensor<1x512x1001xf32>
+    %os = tensor.extract_slice %o[%i, 0, 0] [1, 64, 1000] [1, 1, 1] : tensor<4x64x1000xf32> to tensor<1x64x1000xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%os : tensor<1x64x1000xf32>) -> tensor<1x64x1000xf32>
+    %y = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%xs, %w : tensor<1x512x1001xf32>, tensor<64x512x2xf32>) outs(%f : tensor<1x64x1000xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %m = arith.mulf %a, %b : f32
+      %s = arith.addf %c, %m : f32
+      linalg.yield %s : f32
+    } -> tensor<1x64x1000xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %y into %o[%i, 0, 0] [1, 64, 1000] [1, 1, 1] : tensor<1x64x1000xf32> into tensor<4x64x1000xf32>
+    }
+  }
+  return %r : tensor<4x64x1000xf32>
+}
