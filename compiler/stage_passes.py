@@ -97,6 +97,7 @@ LOWER_KERNELS = [
     "pair-bf16-lanes",
     "bf16-as-bits",
     "maximum-to-avx512",
+    "stream-results",
     "builtin.module(func.func(convert-vector-to-scf{full-unroll=true target-rank=1}),lower-affine)",
     "builtin.module(func.func(loop-invariant-code-motion),func.func(convert-scf-to-cf))",
     "builtin.module(convert-vector-to-llvm{enable-x86=true reassociate-fp-reductions=true},convert-math-to-llvm,convert-arith-to-llvm)",

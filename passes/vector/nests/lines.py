@@ -126,8 +126,8 @@ class Lines:
         nest_each([self.work.extents[d] for d in self.outer], at)
 
     def _reads_pages(self) -> bool:
-        """Whether a piece of a line reads pixels from a page of its own at each step, which the rows of all blocks then find in a near cache
-        that does not hold the line. The processor follows fewer pages than that."""
+        """Whether a piece of a line reads pixels from a page of its own at each step, once for all blocks of rows, and the second-level
+        cache does not hold the line. The processor follows fewer pages than that."""
         assert isinstance(self.pixels, Storage)
         nbytes = element_bytes(self.pixels.element)
         apart = max((self._step(d) for d in self.summed), default=0)
