@@ -10,7 +10,7 @@ Rows are output channels. Where each has pixels of its own (a convolution that i
 vector of pixels serves taps of several. Pixels that lie two apart are loaded with those between them, and a shuffle picks.
 
 Of a tile's pixels and weights the larger are read once from end to end: where those are the pixels, pieces of a line go outside blocks of
-channels. A piece then asks for the pixels of the next one, where these lie on many pages.
+channels. A piece then asks for the pixels of the next but one, where these lie on many pages.
 
 Padding is nowhere in memory. Pieces at the ends of a line are emitted one by one, and lanes of a tap that reach into padding are loaded as
 zeros; taps of rows that do are left out (windows.py).
@@ -52,6 +52,8 @@ from .work import Point, Work, stride_along
 _PIXELS = 8
 """Registers of sums of rows of pixels."""
 _REGISTERS = 2
+_PIECES_AHEAD = 2
+"""One piece takes about as long as memory takes to answer."""
 
 
 @dataclass(frozen=True)
@@ -99,8 +101,8 @@ class Lines:
         self.summed = sorted(others, key=lambda d: -(stride_along(work.maps[line.weights], weights, d) or 0))
         self.pieces_outside = bool(still) and prod(map(size_bound, self.pixels.sizes)) > prod(map(size_bound, weights.sizes))
         self.after: Sequence[Work] = ()
-        self.next_piece = False
-        """Whether a piece asks for the pixels of the next."""
+        self.asks_ahead = False
+        """Whether a piece asks for the pixels of one behind it."""
 
     def _extent(self, loop: int) -> int:
         extent = self.work.extents[loop]
@@ -114,7 +116,7 @@ class Lines:
     def emit(self, after: Sequence[Work] = ()) -> None:
         """The convolution, and at each of its results the works that come `after` it."""
         self.after = after
-        self.next_piece = not prefetch_tile(self.pixels, self.target) and self._reads_pages()
+        self.asks_ahead = not prefetch_tile(self.pixels, self.target) and self._reads_pages()
 
         def at(indices: list[LinearIndex]) -> None:
             block = partial(self._block, dict(zip(self.outer, indices)))
@@ -201,8 +203,8 @@ class Lines:
                 if pixels is not None:
                     given = {self.line.pixels: pixels, self.line.weights: reader.weight(at)}
                     sums[u] = lanes.widen(_Given(lanes, at, self.captured, given).evaluate(self.work, [sums[u]])[0])
-            if self.next_piece and taps:
-                reader.prefetch_next(self._indices({**here, **taps[-1][2]}, row + rows - 1, start, lanes))
+            if self.asks_ahead and taps:
+                reader.prefetch_ahead(self._indices({**here, **taps[-1][2]}, row + rows - 1, start, lanes))
             return sums
 
         bounds = [self.along[d].existing(fixed) if d in self.along else (0, self._extent(d)) for d in self.summed]
@@ -256,12 +258,12 @@ class _Reader:
         both = self._load(line.pixels, Lanes(wide, mask), places)
         return both if line.step == 1 else vector.shuffle(both, both, [n * line.step + part for n in range(piece.count)])
 
-    def prefetch_next(self, at: list[LinearIndex]) -> None:
-        """Prefetches the pixels that the next piece of the line reads at a point, of its last tap."""
+    def prefetch_ahead(self, at: list[LinearIndex]) -> None:
+        """Prefetches the pixels that the piece after the next one reads at a point, of its last tap."""
         line, storage = self.line, self.work.inputs[self.line.pixels]
         assert isinstance(storage, Storage)
         count = self.piece.count * line.step
-        Lanes(count).prefetch(replace(storage, ahead=count), storage.address(self._places(line.pixels, at)))
+        Lanes(count).prefetch(replace(storage, ahead=_PIECES_AHEAD * count), storage.address(self._places(line.pixels, at)))
 
     def _places(self, number: int, at: list[LinearIndex]) -> list[LinearIndex]:
         """Where an input is read at a point, in lane 0."""

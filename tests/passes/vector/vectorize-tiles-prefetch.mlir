@@ -734,12 +734,14 @@ func.func private @windows_of_lines(%x: tensor<3x533x512xf32>, %w: tensor<3x3x51
 
 // -----
 
-// Changed: Pieces of lines, of which each channel's is on pages of its own: a piece asks for the 32 pixels that the next reads, of the last tap.
+// Changed: Pieces of lines, of which each channel's is on pages of its own: a piece asks for the 32 pixels that the next but one reads, 64
+// further on, of the last tap.
 // CHECK-LABEL: func.func private @next_piece(
 // CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<1048832xf32>, %[[W:.*]]: memref<8192xf32>, %{{.*}}: memref<1048576xf32>)
-// CHECK: %[[LAST:.*]] = vector.load %[[X]][%{{.*}}] : memref<1048832xf32>, vector<32xf32>
+// CHECK: vector.load %[[X]][%{{.*}}] : memref<1048832xf32>, vector<32xf32>
 // CHECK: memref.load %[[W]]
-// CHECK: memref.prefetch %[[X]][%{{.*}}], read, locality<3>, data
+// CHECK: %[[AHEAD:.*]] = arith.addi %{{.*}}, %c65
+// CHECK-NEXT: memref.prefetch %[[X]][%[[AHEAD]]], read, locality<3>, data
 // CHECK: memref.prefetch %[[X]][%{{.*}}], read, locality<3>, data
 // CHECK-NEXT: scf.yield
 // CHECK: return
