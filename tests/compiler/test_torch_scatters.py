@@ -51,6 +51,15 @@ def test_scatter_reduce(reduce: str, included: bool) -> None:
     check(function, real(5, 7), places(7, 3, 9), broken, real(2, 3, 4), places(50, 3, 8) - 25)
 
 
+def test_index_add_of_columns() -> None:
+    """Along the last and the middle dimension: sums in the order of the indices, as eager's on one thread."""
+    x, y = real(12, 7, 9), real(12, 7, 9)
+    check(
+        lambda x, y, at: (x.index_add(2, at[:9], y), x.index_add(1, at[:7] % 7, y, alpha=2), x[0].index_add(1, at[:9], y[0])),
+        x, y, places(9, 20), rtol=0, atol=0,
+    )  # fmt: skip
+
+
 def test_scatters() -> None:
     """Of equal places the last holds: so it is in eager on one thread."""
     x, at, y = real(5, 7), places(5, 3, 6), real(4, 6)

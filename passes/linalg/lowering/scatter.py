@@ -17,7 +17,10 @@ for bit whatever the body is; one of which a part is out of bounds is dropped wh
 as signed.
 
 Tiled are the dims along which updates stay at their own index: batching dims, and those of a window that no index moves. The elements of a
-window are independent: a generic, which is vectorised.
+window are independent: a generic, which is vectorised. Where a window lies across the lines of what is updated (columns of a matrix), each
+of its elements has the loop over the updates for itself, so that what is touched lies in one line:
+
+    scf.for %row = 0 to 32 { scf.for %u = 0 to 4096 { %t[%row, index of %indices[%u, 0]] += %updates[%row, %u] } }
 """
 
 from __future__ import annotations
@@ -55,12 +58,20 @@ def _tiles(windows: Windows, size: int) -> dict[int, int]:
     own = [d for d in range(len(windows.shape)) if d in windows.batch or (d in windows.at and d not in windows.moved)]
     for d in own:
         extent = windows.updates[windows.batch[d]] if d in windows.batch else windows.window[d]
-        inside = prod((windows.shape if d in windows.batch else windows.window)[d + 1 :]) * size
+        inside = prod(windows.shape[d + 1 :]) * size
         fits = (n for n in range(min(left, extent), 0, -1) if extent % n == 0)
         count = next(n for n in fits if n == 1 or extent // n * inside >= TILE_BYTES)
         if count > 1:
             tiles[d], left = extent // count, left // count
     return tiles
+
+
+def _across(windows: Windows) -> list[int]:
+    """The dims of the updates along which a window lies that has no neighbours in a line of what is updated."""
+    longer = [d for d, extent in enumerate(windows.shape) if extent != 1]
+    if not longer or (longer[-1] in windows.at and windows.window[longer[-1]] != 1):
+        return []
+    return [u for d, u in windows.at.items() if d not in windows.moved]
 
 
 def _scatter(low: Lowering, op: ir.Operation) -> None:
@@ -119,7 +130,7 @@ class _Scatter:
         shape = [self.tiles.get(d, extent) for d, extent in enumerate(self.windows.shape)]
         offsets: list[Place] = [self.first.get(d, 0) for d in range(len(shape))]
         slices = [_slice(value, offsets, shape) for value in shared]
-        dims = self.windows.over
+        dims = [*_across(self.windows), *self.windows.over]
         lengths = [self._length(d) for d in dims]
         done = self._loops(lengths, slices, lambda at, tables: self._apply(dict(zip(dims, at)), tables))
         last = create("scf.forall.in_parallel", regions=1)
@@ -163,8 +174,8 @@ class _Scatter:
         """Where the window begins in the tile, and whether it lies in what is updated; None where it cannot but do so."""
         s, windows, inside = self.low.scalars, self.windows, None
         starts: list[Place] = [0] * len(windows.shape)
-        for d, u in windows.batch.items():
-            starts[d] = at[u]
+        for d, u in (*windows.batch.items(), *windows.at.items()):
+            starts[d] = at.get(u, 0)
         for d, component in windows.moved.items():
             starts[d] = self._index(at, component)
             limit = windows.shape[d] - windows.window[d]
@@ -185,7 +196,8 @@ class _Scatter:
     def _update(self, at: dict[int, ir.Value], starts: list[Place], tables: list[ir.Value]) -> list[ir.Value]:
         low, windows = self.low, self.windows
         rank = len(windows.shape)
-        extents = [1 if d in windows.batch else self.tiles.get(d, extent) for d, extent in enumerate(windows.window)]
+        single = {d for d, u in (*windows.batch.items(), *windows.at.items()) if u in at}
+        extents = [1 if d in single else self.tiles.get(d, extent) for d, extent in enumerate(windows.window)]
         old = [_slice(table, starts, extents) for table in tables]
         known = [low.scalar_constant(update) for update in self.updates]
         new = [self._slice_of_updates(low.tensor(u), at) for u, constant in zip(self.updates, known) if constant is None]

@@ -57,6 +57,31 @@ func.func private @batches(%x: tensor<4x1000xui8>, %i: tensor<4x30xui64>) -> ten
 
 // -----
 
+// Changed: A window that lies across the lines of what is updated: row by row of a tile, each with the loop over all indices.
+// CHECK-LABEL: func.func private @columns(
+// CHECK-SAME: %[[X:.*]]: tensor<64x1000xf32>, %[[I:.*]]: tensor<300x1xi32>, %[[U:.*]]: tensor<64x300xf32>)
+// CHECK: scf.forall (%[[J:.*]]) = (0) to (64) step (4) shared_outs(%[[O:.*]] = %[[X]])
+// CHECK: tensor.extract_slice %[[O]][%[[J]], 0] [4, 1000] [1, 1]
+// CHECK: scf.for %[[ROW:.*]] = %{{.*}} to %{{.*}} step
+// CHECK: scf.for %[[N:.*]] = %{{.*}} to %{{.*}} step
+// CHECK: tensor.extract %[[I]][%[[N]], %{{.*}}]
+// CHECK: tensor.extract_slice %{{.*}}[%[[ROW]], %{{.*}}] [1, 1] [1, 1]
+// CHECK: %[[AT:.*]] = arith.addi %[[J]], %[[ROW]]
+// CHECK: tensor.extract_slice %[[U]][%[[AT]], %[[N]]] [1, 1] [1, 1]
+// CHECK: tensor.insert_slice {{.*}}[%[[ROW]], %{{.*}}] [1, 1] [1, 1]
+func.func private @columns(%x: tensor<64x1000xf32>, %i: tensor<300x1xi32>, %u: tensor<64x300xf32>) -> tensor<64x1000xf32>
+    attributes {hloom.kind = "scatter"} {
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [0], inserted_window_dims = [1],
+      scatter_dims_to_operand_dims = [1], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<64x1000xf32>, tensor<300x1xi32>, tensor<64x300xf32>) -> tensor<64x1000xf32>
+  return %0 : tensor<64x1000xf32>
+}
+
+// -----
+
 // Changed: Windows that an index moves may overlap: one tile. The last place at which a window begins is such that all of it lies inside.
 // CHECK-LABEL: func.func private @overlapping(
 // CHECK-DAG: %[[LAST:.*]] = arith.constant 15 : index
