@@ -31,6 +31,12 @@ class Windows:
     over: list[int]
     component: int
 
+    @property
+    def along_lines(self) -> bool:
+        """Whether several elements of a window lie side by side in what is updated."""
+        longer = [d for d, extent in enumerate(self.shape) if extent != 1]
+        return bool(longer) and longer[-1] in self.at and self.window[longer[-1]] != 1
+
     @staticmethod
     def of(op: ir.Operation) -> Windows:
         count = len(op.results)

@@ -67,7 +67,10 @@ def plan_fusion(module: ir.Operation, *, max_instances: int = 1024, library_perc
         cost = CostModel(target, program)
         is_gpu = target.kind == "cuda"
         columns = 0 if is_gpu else kept_bytes(target)
-        limits = Limits(max_instances, row_bytes=target.l2_bytes, column_bytes=columns, reshaped_rows=not is_gpu, linear_epilogues=is_gpu)
+        limits = Limits(
+            max_instances, row_bytes=target.l2_bytes, column_bytes=columns, reshaped_rows=not is_gpu, linear_epilogues=is_gpu,
+            computed_updates=not is_gpu,
+        )  # fmt: skip
         wishes, tiles = Wishes(policy, program) if policy.fuse else None, Tiles(policy, program)
         blocks: dict[int, list[Item]] = {}
         decisions = []

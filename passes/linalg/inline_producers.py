@@ -76,8 +76,10 @@ def _emit(sources: Sources, cluster: list[Node]) -> None:
 
 
 def _sink_views(value: ir.Value, after: ir.Operation) -> None:
-    """Views of a result that is now computed later than before follow it."""
+    """Views of a result that is now computed later than before follow it; those within loops come later as it is."""
     for view in [use.owner.operation for use in value.uses if use.owner.operation.name in VIEWS]:
+        if view.parent != after.parent:
+            continue
         view.move_after(after)
         _sink_views(view.results[0], view)
 

@@ -60,6 +60,21 @@ def test_index_add_of_columns() -> None:
     )  # fmt: skip
 
 
+def test_computed_updates() -> None:
+    """A scatter's kernel computes its updates: of numbers of rows, of halves, of places, of other updates, and of what it writes over."""
+    x, y, at = real(40, 48), real(90, 48), places(40, 90)
+
+    def function(x, y, w, half, at):
+        numbers = torch.arange(48)
+        return (
+            x.index_add(0, at, y * w[:, None], alpha=0.5), x.index_add(0, at, torch.where(numbers % 3 == 0, y.exp(), -1.0)),
+            x.index_add(0, at, half.float().relu() + 1), x.index_add(0, at[:40], x.abs()), x.t().index_add(1, at, y.t() * 2),
+            x.scatter_add(1, at[:40, None] % 48, x[:, :1] * 3), x.index_add(0, at, y[:1] * w[:, None]),
+        )  # fmt: skip
+
+    check(function, x, y, real(90), real(90, 48).bfloat16(), at, rtol=1e-6, atol=1e-6)
+
+
 def test_scatters() -> None:
     """Of equal places the last holds: so it is in eager on one thread."""
     x, at, y = real(5, 7), places(5, 3, 6), real(4, 6)

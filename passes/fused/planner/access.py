@@ -18,12 +18,16 @@ from ...common.index_expression import ZERO, Expr, opaque, reshape_point, run_ti
 from ...common.ops import OPS, Kind, is_elementwise, kind_of, name_in_table
 from ...common.rewriting import integer, integers, padding_pairs
 from ...common.scans import scan_dim
+from ...common.scatter_windows import Windows
 from ...errors import UnsupportedOpError
 from .axes import var
 from .records import IDENTITY, SCALAR, AccessMap, Value
 
 GROWS = "hloom.grows"
 """On a dynamic_update_slice: its operand dies there, and is updated in place, in a kernel of its own."""
+
+MOST_WORK, SCALAR_WORK = 1 << 30, 8
+"""What an element of a scatter's updates may take for its kernel to compute it: in vectors, and one by one (no exponentials)."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ class Facts:
     overwrites: bool = False
     scanned: int | None = None
     grows: bool = False
+    computes: int = 0
 
 
 def facts_of(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
@@ -279,10 +284,12 @@ def _convolution(op: ir.Operation, number: int, operands: Sequence[Value], resul
 
 
 def _scatter(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
-    """Where an update goes is known at run time alone: the places of indices and updates are opaque."""
-    count = len(results)
+    """Where an update goes is known at run time alone: the places of indices and updates are opaque. A window along a line is computed in
+    vectors; where an update is one element, its kernel has no vectors for dear arithmetic."""
+    count, windows = len(results), Windows.of(op)
     rest = (AccessMap(tuple(opaque(number, (), extent) for extent in value.shape)) for value in operands[count:])
-    return Facts(OPS[op.name].kind, (*(IDENTITY,) * count, *rest), work=_body_work(op))
+    computes = 0 if not windows.over else MOST_WORK if windows.along_lines else SCALAR_WORK
+    return Facts(OPS[op.name].kind, (*(IDENTITY,) * count, *rest), work=_body_work(op), computes=computes)
 
 
 def _custom_call(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:

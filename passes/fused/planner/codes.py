@@ -63,7 +63,7 @@ class Code(DecisionCode):
         "declined",
         "a contraction's operand; a value of others that is not produced whole; an index that does not follow the tiles",
     )
-    ALONE = "declined", "a sort or a scatter shares its kernel with no other op"
+    ALONE = "declined", "a sort shares its kernel with no other op, a scatter with none but what computes its updates"
     ARG_LIMIT = "declined", "a launch would have more kernels, or buffers, than one takes"
     OCCUPANCY = "declined", "a kernel's blocks would find less room on a multiprocessor among those of others, or are of another size"
     PEAK_MEMORY = "declined", "more bytes would be live at once than in the program's order, or than a policy's limit"

@@ -80,6 +80,7 @@ class CostModel:
             for image in union.images:
                 reads[value] = with_signatures(reads.get(value, ()), tuple(substitute(s, image) for s in signatures))
         merged = Group(union.axes, {}, reads, union.results, packed=p.packed | c.packed)
+        merged.alone = c.alone
         merged.reductions, merged.row = p.reductions + c.reductions, p.row and c.row
         merged.contraction = p.contraction if p.contraction is not None else c.contraction
         moved = ((substitute(s, image), bucket.work) for image in union.images for s, bucket in p.body.items())

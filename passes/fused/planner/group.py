@@ -33,7 +33,8 @@ class Group:
     """`reads`: the signatures at which each outside value is read. `results`: the values it writes. `packed`: values read as operands of
     its contraction. `padded`: values around which a window leaves padding out. `phases`: how many reductions feed one another at most.
     `row`: its reductions are over the contiguous dimension. `alone`, `grows`: its op shares a kernel with no other.
-    `chooses`: it reads one value at some places and another at others (concatenations, pads).
+    `chooses`: it reads one value at some places and another at others (concatenations, pads). `updates`: what a scatter reads as updates
+    alone, of which its kernel may compute an element itself if that takes no more than `computes`.
     """
 
     axes: dict[int, Axis]
@@ -53,6 +54,8 @@ class Group:
     overwrites: frozenset[int] = frozenset()
     grows: bool = False
     chooses: bool = False
+    updates: frozenset[int] = frozenset()
+    computes: int = 0
 
     @property
     def parallel(self) -> list[int]:
@@ -79,7 +82,10 @@ class Group:
         return [self.axes[i].extent for i in axes]
 
     def points(self, signature: Signature) -> int:
-        """How many times an instance is evaluated: in every tile, so an absent parallel axis counts, an absent reduced one does not."""
+        """How many times an instance is evaluated: in every tile, so an absent parallel axis counts, an absent reduced one does not. What a
+        scatter's kernel computes of its updates is evaluated once for each of them."""
+        if self.alone:
+            return prod(index.high + 1 for index in signature)
         used = dims_of(signature)
         return prod(axis.extent for i, axis in self.axes.items() if not axis.reduced or i in used)
 
@@ -131,7 +137,16 @@ def seed(op: Op, program: Program) -> Group:
         overwrites=frozenset() if op.overwrites is None else frozenset((op.overwrites,)),
         grows=op.grows,
         chooses=op.kind is Kind.INDEXING and any(read.map.masked for read in op.reads),
+        updates=_updates(op),
+        computes=op.computes,
     )
+
+
+def _updates(op: Op) -> frozenset[int]:
+    if not op.computes:
+        return frozenset()
+    count = len(op.results)
+    return frozenset(op.operands[count + 1 :]) - frozenset(op.operands[: count + 1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +171,7 @@ class Union:
 def absorb(group: Group, other: Group, union: Union, ops: Sequence[Op]) -> Group:
     """The union of two groups, each image of `other` evaluated in `group`'s axes. Both are used up."""
     group = union.recut or group
+    updates = _updates_of_both(group, other, union)
     same = union.same_axes
     small, large = other, group
     if same and len(other.body) + len(other.reads) > len(group.body) + len(group.reads):
@@ -180,12 +196,24 @@ def absorb(group: Group, other: Group, union: Union, ops: Sequence[Op]) -> Group
         phases=union.phases,
         row=group.row and other.row,
         window=group.window or other.window,
+        alone=group.alone or other.alone,
         contraction=group.contraction if group.contraction is not None else other.contraction,
         packed=group.packed | other.packed,
         padded=group.padded | other.padded,
         overwrites=group.overwrites | other.overwrites,
         chooses=group.chooses or other.chooses,
+        updates=updates,
+        computes=group.computes,
     )
+
+
+def _updates_of_both(group: Group, other: Group, union: Union) -> frozenset[int]:
+    """What a scatter reads as updates alone once it computes those that `other` does: in their place what they are made of, element by
+    element."""
+    if not group.updates.issuperset(union.edge):
+        return group.updates
+    whole = {value for value, signatures in other.reads.items() if all(dims_of(s) == other.axes.keys() for s in signatures)}
+    return group.updates - frozenset(union.edge) | whole - group.reads.keys()
 
 
 def _place(body: dict[Signature, Bucket], signature: Signature, bucket: Bucket, ops: Sequence[Op]) -> None:

@@ -125,15 +125,20 @@ def _reductions(group: Group, program: Program, policy: Policy) -> Iterator[Deci
 def _kernel(group: Group, cost: CostModel, program: Program) -> Kernel:
     return Kernel(
         _kind(group, program), tuple(group.members), frozenset(group.reads), tuple(sorted(group.results)), cost.time(*cost.of(group)),
-        cost.bytes_of(group), cost.flops_of(group), OPS[program.ops[group.members[0]].name].library if group.alone else None,
+        cost.bytes_of(group), cost.flops_of(group), OPS[_hero(group, program).name].library if group.alone else None,
     )  # fmt: skip
+
+
+def _hero(group: Group, program: Program) -> Op:
+    """The op that is alone in its kernel but for what computes a scatter's updates."""
+    return next(op for number in group.members if (op := program.ops[number]).kind.alone)
 
 
 def _kind(group: Group, program: Program) -> str:
     if group.contraction is not None:
         return program.ops[group.contraction].kind.label
     if group.alone:
-        op = program.ops[group.members[0]]
+        op = _hero(group, program)
         return "library" if OPS[op.name].library else op.kind.label
     reduced = {i for i, axis in group.axes.items() if axis.reduced}
     if group.reductions:

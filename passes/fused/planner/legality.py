@@ -19,7 +19,7 @@ class Limits:
     """What one kernel may hold. `row_bytes`: a row that stays in the cache while its tile is computed; `column_bytes`: so much of columns
     that do, 0 where no kernel has tiles of columns. `reshaped_rows`: whether what follows from rows may have another shape.
     `linear_epilogues`: whether the kernels of contractions (those of GPUs) read what their epilogue needs at indices that are linear in
-    their rows and columns alone."""
+    their rows and columns alone. `computed_updates`: whether the kernels of scatters compute their updates where they apply them."""
 
     instances: int = 1024
     instances_per_op: int = 4
@@ -27,6 +27,7 @@ class Limits:
     column_bytes: int = 0
     reshaped_rows: bool = False
     linear_epilogues: bool = False
+    computed_updates: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,10 @@ class Refusal:
     again: int = 0
 
 
-def _unshared(p: Group, c: Group) -> Refusal | None:
+def _unshared(union: Union, p: Group, c: Group, limits: Limits) -> Refusal | None:
     """Why two groups share no kernel whatever their axes are."""
+    if limits.computed_updates and c.updates and c.updates.issuperset(p.results):
+        return _no_update(union, p, c)
     if p.alone or c.alone or p.grows or c.grows:
         what = "a sort, a scatter or a call of outside code" if p.alone or c.alone else "what grows a buffer in place"
         return Refusal(Code.ALONE, f"{what} shares its kernel with no other op")
@@ -51,9 +54,23 @@ def _unshared(p: Group, c: Group) -> Refusal | None:
     return None
 
 
+def _no_update(union: Union, p: Group, c: Group) -> Refusal | None:
+    """Why a scatter's kernel does not compute its updates, which `p` does: element by element, of what lies at an update's place, in
+    buffers that the scatter does not write."""
+    if not p.iterates or p.grows or p.chooses or p.overwrites or len(union.results) > len(c.results):
+        return Refusal(Code.ALONE, "a scatter computes no updates that others read, or that are no loop")
+    if any(expr.terms and expr.dim is None for signatures in p.reads.values() for signature in signatures for expr in signature):
+        return Refusal(Code.NOT_TILEABLE, "a scatter computes updates of what lies at their place alone")
+    if any(signature in c.results.values() for value in p.reads for signature in c.reads.get(value, ())):
+        return Refusal(Code.INPLACE_HAZARD, "the scatter updates in place what its updates are computed of")
+    if p.work() > c.computes * prod(axis.extent for axis in p.axes.values()):
+        return Refusal(Code.RECOMPUTE_TOO_HIGH, "where an update is one element, no vectors compute it")
+    return None
+
+
 def checked(union: Union, p: Group, c: Group, values: Sequence[Value], limits: Limits) -> Union | Refusal:
     """What holds of any group: size, rows that fit, results that follow the tiles, no buffer both overwritten and read elsewhere."""
-    refusal = _unshared(p, c) or (_no_epilogue(union, p, c, values) if limits.linear_epilogues else None)
+    refusal = _unshared(union, p, c, limits) or (_no_epilogue(union, p, c, values) if limits.linear_epilogues else None)
     if refusal is not None:
         return refusal
     if union.instances > limits.instances or union.instances > 16 + limits.instances_per_op * (p.ops + c.ops):

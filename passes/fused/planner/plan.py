@@ -128,7 +128,7 @@ class Planner:
             self.offered += 1
             heapq.heappush(self.heap, (-gain, self.order[targets[0]], ops[u], ops[targets[0]], rule.name, self.offered, candidate))
         elif rule.tells_price:
-            rho = self.rho(self.grouping.at(u), unions[0])
+            rho = self.rho(self.grouping.at(u), self.grouping.at(targets[0]), unions[0])
             again = rho > 1 and parts[0][1] > sum(self.times[n][1] for n in nodes)
             refusal = Refusal(Code.NO_GAIN, "reading what is computed once is faster" if once else "one kernel is not faster", rho)
             if again and not once:
@@ -152,12 +152,12 @@ class Planner:
         charged = self.memory.charged(self.memory.changed(u, targets, unions))
         return 2 * charged * SECOND // self.cost.target.dram_bytes_per_second
 
-    def rho(self, p: Group, union: Union) -> float:
+    def rho(self, p: Group, c: Group, union: Union) -> float:
         """How many times each element of the producer is evaluated."""
         value = next((v for v in union.edge if v in p.results), None)
         if value is None or not p.iterates:
             return 1.0
-        merged = Group(union.axes, {}, {}, {})
+        merged = Group(union.axes, {}, {}, {}, alone=c.alone)
         points = sum(merged.points(substitute(p.results[value], image)) for image in union.images)
         return points * 100 // max(1, self.program.values[value].elements) / 100
 
@@ -211,7 +211,7 @@ class Planner:
         unread = [x for x in union.edge for _ in candidate.targets]
         unwritten = [x for x in p.results if x not in union.results]
         saved = sum(self.program.values[x].bytes for x in (*unread, *unwritten))
-        rho = max(self.rho(p, each) for each in candidate.unions)
+        rho = max(self.rho(p, self.grouping.at(v), each) for each in candidate.unions)
         against = ", against the price" if candidate.wish and candidate.after >= candidate.before else ""
         told = candidate.before, candidate.after, saved, rho, candidate.wish.rule if candidate.wish else ""
         return Decision(code, self.grouping.ends(edge, u, v), reason + against, edge, *told)

@@ -75,7 +75,8 @@ class Op:
     `ranges`: extents reduced over; `work`: f32 operations for each point of results × ranges; `row`: a reduction over the contiguous
     dimension; `overwrites`: the value that a dynamic_update_slice may update in place; `scanned`: the dimension of its result along which
     each element needs all before it; `grows`: it updates in place, in a kernel of its own; `type`: of its first result; `blocks`: those
-    that it runs; `window`: of a dynamic_update_slice whose operand dies there, what it writes into it.
+    that it runs; `window`: of a dynamic_update_slice whose operand dies there, what it writes into it; `computes`: of a scatter, the most
+    work for an element of its updates that its kernel may do itself.
     """
 
     id: int
@@ -96,6 +97,7 @@ class Op:
     type: str = ""
     blocks: tuple[int, ...] = ()
     window: int | None = None
+    computes: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,8 @@ from torch_mlir.dialects import scf
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import target_of
 
-from ...common.rewriting import create, i64_array
+from ...common.edge import RESHAPES
+from ...common.rewriting import create, defining_op, i64_array
 from ...common.scalars import is_unsigned, signless
 from ...common.scatter_order import ATTRIBUTE, order_of
 from ...common.scatter_windows import KEPT, UNSIGNED, Windows
@@ -68,10 +69,7 @@ def _tiles(windows: Windows, size: int) -> dict[int, int]:
 
 def _across(windows: Windows) -> list[int]:
     """The dims of the updates along which a window lies that has no neighbours in a line of what is updated."""
-    longer = [d for d, extent in enumerate(windows.shape) if extent != 1]
-    if not longer or (longer[-1] in windows.at and windows.window[longer[-1]] != 1):
-        return []
-    return [u for d, u in windows.at.items() if d not in windows.moved]
+    return [] if windows.along_lines else [u for d, u in windows.at.items() if d not in windows.moved]
 
 
 def _scatter(low: Lowering, op: ir.Operation) -> None:
@@ -98,7 +96,9 @@ class _Scatter:
         count = len(op.results)
         operands = list(op.operands)
         self.tables = [low.tensor(old) for old in operands[:count]]
-        self.indices, self.updates = operands[count], operands[count + 1 :]
+        self.indices = operands[count]
+        self.known = [low.scalar_constant(old) for old in operands[count + 1 :]]
+        self.updates = [_computed(low.tensor(old)) if known is None else known for old, known in zip(operands[count + 1 :], self.known)]
         widest = max(element_bytes(generic.element_of(v)) for v in self.tables)
         self.tiles = _tiles(self.windows, widest)
         own = {**self.windows.at, **self.windows.batch}
@@ -199,8 +199,7 @@ class _Scatter:
         single = {d for d, u in (*windows.batch.items(), *windows.at.items()) if u in at}
         extents = [1 if d in single else self.tiles.get(d, extent) for d, extent in enumerate(windows.window)]
         old = [_slice(table, starts, extents) for table in tables]
-        known = [low.scalar_constant(update) for update in self.updates]
-        new = [self._slice_of_updates(low.tensor(u), at) for u, constant in zip(self.updates, known) if constant is None]
+        new = [self._slice_of_updates(update, at) for update, known in zip(self.updates, self.known) if known is None]
         point = [ir.AffineExpr.get_constant(0)] * len(windows.updates)
         for d, u in windows.at.items():
             point[u] = ir.AffineExpr.get_dim(d)
@@ -208,7 +207,7 @@ class _Scatter:
 
         def body(*scalars: ir.Value) -> list[ir.Value]:
             given = iter(scalars[: len(new)])
-            values = [next(given) if constant is None else constant for constant in known]
+            values = [next(given) if constant is None else constant for constant in self.known]
             return low.region(self.op.regions[0].blocks[0], [*scalars[len(new) :], *values])
 
         made = generic.build_generic(new, old, maps, [generic.PARALLEL] * rank, body)
@@ -224,6 +223,12 @@ class _Scatter:
         dims = range(len(self.windows.updates))
         offsets = [self._start(d, at.get(d, 0)) for d in dims]
         return _slice(updates, offsets, [1 if d in at else self._length(d) for d in dims])
+
+
+def _computed(value: ir.Value) -> ir.Value:
+    """The value, not as a view of another: sink-updates looks for what computes its elements where they lie."""
+    op = defining_op(value)
+    return generic.copy(value) if op is not None and op.name in (*RESHAPES, "tensor.extract_slice") else value
 
 
 def _slice(source: ir.Value, offsets: Sequence[Place], sizes: Sequence[int]) -> ir.Value:

@@ -57,6 +57,8 @@ class Vertical(Rule):
             return Code.FUSED_MULTI_REDUCE, "the row stays in the tile between its reduction and its use"
         if any(value in union.results for value in u.results):
             return Code.FUSED_MULTI_OUTPUT, "the value is written once and used at once"
+        if target.alone:
+            return Code.FUSED_DEMAND, "evaluated where the scatter applies it"
         if any(expr.depends_on("opaque") for image in union.images for expr in image.values()):
             return Code.FUSED_DEMAND, "evaluated only where it is needed"
         return Code.FUSED_VERTICAL, "the value is never written"
