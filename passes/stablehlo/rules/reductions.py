@@ -1,5 +1,9 @@
 """Rules of reductions.
 
+    %0 = reduce(transpose(%x) [0, 2, 1]) over [2]    →    reduce(%x) over [1]
+
+What is reduced need not be transposed first: where it lies is told by the dimensions. Declined where others read the transposed value.
+
 Along dimensions of one element nothing is reduced. Whether all elements are -inf is whether their maximum is, which is mostly known
 already: softmax asks both of masked scores. A NaN makes both false.
 """
@@ -10,9 +14,9 @@ import math
 
 from torch_mlir import ir
 
-from ...common.rewriting import integers, keyword, ops_in, producer
+from ...common.rewriting import has_one_use, i64_array, integers, keyword, ops_in, producer
 from ..support import build, constants
-from ..support.driver import Rule
+from ..support.driver import Rule, with_region
 
 
 def _all_minus_infinity(op: ir.Operation) -> list[ir.Value] | None:
@@ -45,4 +49,21 @@ def _of_one_element(op: ir.Operation) -> list[ir.Value] | None:
     return [build.elementwise(body[0].name.removeprefix("stablehlo."), build.broadcast(op.operands[1], build.shape_of(x), []), x)]
 
 
-REDUCTIONS: dict[str, list[Rule]] = {"stablehlo.reduce": [_all_minus_infinity, _of_one_element]}
+def _of_transposed(op: ir.Operation) -> list[ir.Value] | None:
+    """The reduction of what was transposed, along the dimensions that it had before; what is left is transposed."""
+    count = len(op.results)
+    transposes = [producer(value, "stablehlo.transpose") for value in op.operands[:count]]
+    orders = {tuple(integers(each, "permutation")) if each is not None and has_one_use(each.results[0]) else () for each in transposes}
+    (order, *others) = orders
+    if others or not order:
+        return None
+    reduced = integers(op, "dimensions")
+    left = [d for i, d in enumerate(order) if i not in reduced]
+    kept = sorted(left)
+    values = [each.operands[0] for each in transposes if each is not None]
+    kinds = [build.tensor([build.shape_of(values[0])[d] for d in kept], build.element_of(result)) for result in op.results]
+    made = with_region(op, [*values, *op.operands[count:]], kinds, dimensions=i64_array(sorted(order[d] for d in reduced)))
+    return [build.transpose(result, [kept.index(d) for d in left]) for result in made.results]
+
+
+REDUCTIONS: dict[str, list[Rule]] = {"stablehlo.reduce": [_all_minus_infinity, _of_one_element, _of_transposed]}

@@ -2,19 +2,19 @@
 // RUN: hloom-opt %s --lower-to-linalg --canonicalize-ingress --tile-and-fuse --split-input-file | filecheck %s
 
 // Changed: Rows are added one after the other, each where its index says, if it is in bounds: negative ones are large as unsigned. The
-// window lies along the second dimension whole, so that is tiled; a tile has two cache lines of a row at least.
+// window lies along the second dimension whole, so that is tiled; a tile has four cache lines of a row at least.
 // CHECK-LABEL: func.func private @rows(
-// CHECK-SAME: %[[X:.*]]: tensor<1000x64xf32>, %[[I:.*]]: tensor<300x1xi32>, %[[U:.*]]: tensor<300x64xf32>)
+// CHECK-SAME: %[[X:.*]]: tensor<1000x128xf32>, %[[I:.*]]: tensor<300x1xi32>, %[[U:.*]]: tensor<300x128xf32>)
 // CHECK-DAG: %[[LAST:.*]] = arith.constant 999 : index
-// CHECK: %[[R:.*]] = scf.forall (%[[J:.*]]) = (0) to (64) step (32) shared_outs(%[[O:.*]] = %[[X]])
-// CHECK: %[[PART:.*]] = tensor.extract_slice %[[O]][0, %[[J]]] [1000, 32] [1, 1]
+// CHECK: %[[R:.*]] = scf.forall (%[[J:.*]]) = (0) to (128) step (64) shared_outs(%[[O:.*]] = %[[X]])
+// CHECK: %[[PART:.*]] = tensor.extract_slice %[[O]][0, %[[J]]] [1000, 64] [1, 1]
 // CHECK: %[[DONE:.*]] = scf.for %[[N:.*]] = {{.*}} iter_args(%[[T:.*]] = %[[PART]])
 // CHECK: %[[E:.*]] = tensor.extract %[[I]][%[[N]], %{{.*}}]
 // CHECK: %[[AT:.*]] = arith.index_cast %[[E]] : i32 to index
 // CHECK: %[[INSIDE:.*]] = arith.cmpi ule, %[[AT]], %[[LAST]]
 // CHECK: scf.if %[[INSIDE]]
-// CHECK-DAG: %[[OLD:.*]] = tensor.extract_slice %[[T]][%[[AT]], 0] [1, 32] [1, 1]
-// CHECK-DAG: %[[NEW:.*]] = tensor.extract_slice %[[U]][%[[N]], %[[J]]] [1, 32] [1, 1]
+// CHECK-DAG: %[[OLD:.*]] = tensor.extract_slice %[[T]][%[[AT]], 0] [1, 64] [1, 1]
+// CHECK-DAG: %[[NEW:.*]] = tensor.extract_slice %[[U]][%[[N]], %[[J]]] [1, 64] [1, 1]
 // CHECK: %[[SUM:.*]] = linalg.generic {{.*}}"parallel", "parallel"{{.*}} ins(%[[NEW]] : {{.*}}) outs(%[[OLD]]
 // CHECK: arith.addf %out, %in
 // CHECK: tensor.insert_slice %[[SUM]] into %[[T]][%[[AT]], 0]
@@ -22,14 +22,14 @@
 // CHECK: scf.yield %[[T]]
 // CHECK: tensor.parallel_insert_slice %[[DONE]] into %[[O]][0, %[[J]]]
 // CHECK: return %[[R]]
-func.func private @rows(%x: tensor<1000x64xf32>, %i: tensor<300x1xi32>, %u: tensor<300x64xf32>) -> tensor<1000x64xf32> attributes {hloom.kind = "scatter"} {
+func.func private @rows(%x: tensor<1000x128xf32>, %i: tensor<300x1xi32>, %u: tensor<300x128xf32>) -> tensor<1000x128xf32> attributes {hloom.kind = "scatter"} {
   %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0],
       scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %1 = stablehlo.add %a, %b : tensor<f32>
     stablehlo.return %1 : tensor<f32>
-  }) : (tensor<1000x64xf32>, tensor<300x1xi32>, tensor<300x64xf32>) -> tensor<1000x64xf32>
-  return %0 : tensor<1000x64xf32>
+  }) : (tensor<1000x128xf32>, tensor<300x1xi32>, tensor<300x128xf32>) -> tensor<1000x128xf32>
+  return %0 : tensor<1000x128xf32>
 }
 
 // -----

@@ -2,12 +2,12 @@
 
 // Changed: Updates that are computed element by element, of rows and of numbers that a row has, and of where they lie in a row.
 // CHECK-LABEL: func.func private @rows(
-// CHECK-SAME: %[[X:.*]]: tensor<1000x64xf32>, %[[I:.*]]: tensor<300x1xi32>, %[[U:.*]]: tensor<300x64xf32>, %[[W:.*]]: tensor<300xf32>)
+// CHECK-SAME: %[[X:.*]]: tensor<1000x128xf32>, %[[I:.*]]: tensor<300x1xi32>, %[[U:.*]]: tensor<300x128xf32>, %[[W:.*]]: tensor<300xf32>)
 // CHECK-NOT: linalg.generic
-// CHECK: scf.forall (%[[J:[a-z0-9]+]]) = (0) to (64) step (32)
+// CHECK: scf.forall (%[[J:[a-z0-9]+]]) = (0) to (128) step (64)
 // CHECK: scf.for %[[N:[a-z0-9]+]] =
 // CHECK: scf.if
-// CHECK-DAG: %[[A:.*]] = tensor.extract_slice %[[U]][%[[N]], %[[J]]] [1, 32] [1, 1]
+// CHECK-DAG: %[[A:.*]] = tensor.extract_slice %[[U]][%[[N]], %[[J]]] [1, 64] [1, 1]
 // CHECK-DAG: %[[B:.*]] = tensor.extract_slice %[[W]][%[[N]]] [1] [1]
 // CHECK: linalg.generic {{.*}} ins(%[[A]], %[[B]] :
 // CHECK: arith.mulf
@@ -15,19 +15,19 @@
 // CHECK: arith.addi %[[AT]], %[[J]]
 // CHECK: arith.addf %out
 // CHECK-NOT: linalg.generic
-func.func private @rows(%x: tensor<1000x64xf32>, %i: tensor<300x1xi32>, %u: tensor<300x64xf32>, %w: tensor<300xf32>) -> tensor<1000x64xf32>
+func.func private @rows(%x: tensor<1000x128xf32>, %i: tensor<300x1xi32>, %u: tensor<300x128xf32>, %w: tensor<300xf32>) -> tensor<1000x128xf32>
     attributes {hloom.kind = "scatter"} {
-  %b = stablehlo.broadcast_in_dim %w, dims = [0] : (tensor<300xf32>) -> tensor<300x64xf32>
-  %m = stablehlo.multiply %u, %b : tensor<300x64xf32>
-  %n = stablehlo.iota dim = 1 : tensor<300x64xf32>
-  %k = stablehlo.add %m, %n : tensor<300x64xf32>
+  %b = stablehlo.broadcast_in_dim %w, dims = [0] : (tensor<300xf32>) -> tensor<300x128xf32>
+  %m = stablehlo.multiply %u, %b : tensor<300x128xf32>
+  %n = stablehlo.iota dim = 1 : tensor<300x128xf32>
+  %k = stablehlo.add %m, %n : tensor<300x128xf32>
   %0 = "stablehlo.scatter"(%x, %i, %k) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0],
       scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
   ^bb0(%a: tensor<f32>, %c: tensor<f32>):
     %1 = stablehlo.add %a, %c : tensor<f32>
     stablehlo.return %1 : tensor<f32>
-  }) : (tensor<1000x64xf32>, tensor<300x1xi32>, tensor<300x64xf32>) -> tensor<1000x64xf32>
-  return %0 : tensor<1000x64xf32>
+  }) : (tensor<1000x128xf32>, tensor<300x1xi32>, tensor<300x128xf32>) -> tensor<1000x128xf32>
+  return %0 : tensor<1000x128xf32>
 }
 
 // -----

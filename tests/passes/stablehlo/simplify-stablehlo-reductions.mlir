@@ -59,3 +59,54 @@ func.func @of_more(%x: tensor<3x1xf32>, %start: tensor<f32>) -> tensor<f32> {
   %0 = stablehlo.reduce(%x init: %start) applies stablehlo.add across dimensions = [0, 1] : (tensor<3x1xf32>, tensor<f32>) -> tensor<f32>
   return %0 : tensor<f32>
 }
+
+// -----
+
+// Changed: What was transposed is reduced along the dimensions that it had before; what is left lies as the transpose put it.
+// CHECK-LABEL: func.func @transposed(
+// CHECK-SAME: %[[X:.*]]: tensor<4x8x16x32xf32>)
+// CHECK: %[[SUM:.*]] = stablehlo.reduce(%[[X]] init: %{{.*}}) applies stablehlo.add across dimensions = [1, 2] :
+// CHECK: %[[R:.*]] = stablehlo.transpose %[[SUM]], dims = [1, 0] : (tensor<4x32xf32>)
+// CHECK: return %[[R]]
+func.func @transposed(%x: tensor<4x8x16x32xf32>) -> tensor<32x4xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %t = stablehlo.transpose %x, dims = [2, 3, 0, 1] : (tensor<4x8x16x32xf32>) -> tensor<16x32x4x8xf32>
+  %0 = stablehlo.reduce(%t init: %zero) applies stablehlo.add across dimensions = [0, 3] : (tensor<16x32x4x8xf32>, tensor<f32>) -> tensor<32x4xf32>
+  return %0 : tensor<32x4xf32>
+}
+
+// -----
+
+// Changed: Two values of one order, as those of a maximum with its place.
+// CHECK-LABEL: func.func @two(
+// CHECK-NOT: stablehlo.transpose
+// CHECK: stablehlo.reduce{{.*}} across dimensions = [0]
+// CHECK: return
+func.func @two(%x: tensor<4x8xf32>, %y: tensor<4x8xi32>) -> tensor<8xi32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %one = stablehlo.constant dense<0> : tensor<i32>
+  %s = stablehlo.transpose %x, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %t = stablehlo.transpose %y, dims = [1, 0] : (tensor<4x8xi32>) -> tensor<8x4xi32>
+  %0:2 = stablehlo.reduce(%s init: %zero), (%t init: %one) across dimensions = [1] : (tensor<8x4xf32>, tensor<8x4xi32>, tensor<f32>, tensor<i32>) -> (tensor<8xf32>, tensor<8xi32>)
+    reducer(%a: tensor<f32>, %b: tensor<f32>) (%c: tensor<i32>, %d: tensor<i32>) {
+      %1 = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %2 = stablehlo.maximum %a, %b : tensor<f32>
+      %3 = stablehlo.select %1, %c, %d : tensor<i1>, tensor<i32>
+      stablehlo.return %2, %3 : tensor<f32>, tensor<i32>
+    }
+  return %0#1 : tensor<8xi32>
+}
+
+// -----
+
+// Declined: A transposed value that others read; two that were transposed otherwise.
+// CHECK-LABEL: func.func @kept(
+// CHECK: %[[T:.*]] = stablehlo.transpose
+// CHECK: stablehlo.reduce(%[[T]] init
+// CHECK: return %{{.*}}, %[[T]]
+func.func @kept(%x: tensor<4x8xf32>) -> (tensor<8xf32>, tensor<8x4xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %t = stablehlo.transpose %x, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %0 = stablehlo.reduce(%t init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8x4xf32>, tensor<f32>) -> tensor<8xf32>
+  return %0, %t : tensor<8xf32>, tensor<8x4xf32>
+}
