@@ -47,7 +47,7 @@ from .lowering import Lowering
 
 MOST_TILES = 16
 TILE_BYTES = 256
-"""A tile's part of a row is at least so long: of shorter ones, memory gives fewer in a second (128 take 1.3 times as long for 24 MB of rows)."""
+"""A tile's part of a row is at least so long: memory gives less of shorter ones (of 128, 24 MB of rows take 1.3 times as long)."""
 
 Place: TypeAlias = "int | ir.Value"
 

@@ -19,6 +19,7 @@ from ...common.storage import Storage
 from .body import Captured, LanesBody
 from .code import Code
 from .lanes import Lanes, Rep
+from .shared_reads import read_at_quotient
 
 _BENDING = ("arith.divui", "arith.remui", "arith.minsi", "arith.maxsi")
 """Ops whose result is not linear in the loops that their operands are linear in."""
@@ -195,7 +196,9 @@ class Point:
             return self.known[work.forward[number]]
         if not isinstance(source, Storage):
             return LinearIndex() if source is None else source
-        read = body.read(source, body.at(work.maps[number]))
+        read = read_at_quotient(source, work.maps[number], self.indices, self.lanes)
+        if read is None:
+            read = body.read(source, body.at(work.maps[number]))
         return work.picked[number].of(read, self.indices, self.lanes) if number in work.picked else read
 
     def init(self, work: Work, number: int) -> Rep:
