@@ -169,16 +169,15 @@ class _Joiner:
         numbers = numbers_kept(region, self.module, self.groups, self.made) if region.kept else {}
         made, masked = [], ""
         for kernel in kernels:
-            masked = masked or kernel.masked
-            made.append(named(self.module, kernel.function, self.made, "recomputed"))
+            masked, kinds = masked or kernel.masked, [value.type for value in returned(kernel.function).operands]
+            made.append(named(self.module, kernel.function, self.made, "recomputed"))  # after which an equal function is gone
             operands = [numbers[each] if isinstance(each, int) else each for each in kernel.operands]
             if kernel.number is None:
                 call_once(kernel.readers, made[-1], operands, kernel.results)
                 continue
             owner = owners[kernel.number]
             with ir.InsertionPoint(owner), owner.location:
-                kind = returned(kernel.function).operands[0].type
-                call = create("func.call", [kind], operands, callee=ir.FlatSymbolRefAttr.get(made[-1]))
+                call = create("func.call", kinds, operands, callee=ir.FlatSymbolRefAttr.get(made[-1]))
             numbers[kernel.number] = call.results[0]
         for value, number in outside.items():
             value.replace_all_uses_with(numbers[number])

@@ -148,6 +148,16 @@ def test_f32_beside_bf16_is_multiplied_as_three_parts(target):
     assert max(errors(exe(*inputs), wanted)) < 2e-5
 
 
+def test_layers_share_kernels():
+    def two(q, k, v, towards, *others):
+        return gradients(causal)(q, k, v, towards), gradients(causal)(*others)
+
+    inputs = [jax.ShapeDtypeStruct((4, 1024, 8, 64), BRAIN)] * 8
+    report = hloom.compile(two, *inputs, target="sm_90a").report.data
+    one, other = (each["groups"] for each in report["decisions"] if each["code"] == "FUSED_ATTENTION")
+    assert one == other
+
+
 def test_no_bytes_of_scores_at_the_size_of_models():
     shapes = [(4, 2048, 8, 64), (4, 2048, 2, 64), (4, 2048, 2, 64), (64, 64)]
     inputs = [jax.ShapeDtypeStruct(shape, BRAIN) for shape in shapes]
