@@ -11,6 +11,7 @@ contractions outside of loops that are larger than `HEAVY` are computed by NumPy
 from __future__ import annotations
 
 import contextlib
+import os
 import pickle
 import subprocess
 import sys
@@ -45,7 +46,9 @@ class Outcome:
 
 
 class Interpreter:
-    """A process that runs programs one after the other; started again when a program ends it."""
+    """A process that runs programs one after the other; started again when a program ends it. It ends with its parent, and when it is
+    closed, even amid a program that does not end.
+    """
 
     def __init__(self) -> None:
         self._child: subprocess.Popen[bytes] | None = None
@@ -81,8 +84,11 @@ class Interpreter:
 
     def _start(self) -> subprocess.Popen[bytes]:
         self._stderr = tempfile.TemporaryFile()
-        command = [sys.executable, "-m", "hloom.compiler.interpreter_process"]
-        self._child = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._stderr)
+        lifeline, self._lifeline = os.pipe()
+        command = [sys.executable, "-m", "hloom.compiler.interpreter_process", str(lifeline)]
+        pipe = subprocess.PIPE
+        self._child = subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=self._stderr, pass_fds=[lifeline])
+        os.close(lifeline)
         return self._child
 
     def _last_words(self) -> str:
@@ -97,6 +103,7 @@ class Interpreter:
         with contextlib.suppress(BrokenPipeError):
             self._child.stdin.close()
         self._child.stdout.close()
+        os.close(self._lifeline)
         self._child.wait()
         self._stderr.close()
         self._child = None

@@ -1,10 +1,15 @@
-"""The process behind interpreter.py: reads (program, function, inputs as bytes) from stdin, writes results to stdout, until stdin ends."""
+"""The process behind interpreter.py: reads (program, function, inputs as bytes) from stdin, writes results to stdout, until stdin ends or
+the pipe whose number it is given is closed.
+"""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import pickle
 import re
+import select
+import signal
 import sys
 from collections.abc import Iterator, Sequence
 
@@ -40,7 +45,8 @@ _DENSE_RESOURCE = re.compile(r"dense_resource<(.*)> : tensor<")
 Result = tuple[str, tuple[int, ...], np.ndarray]
 
 
-def main() -> None:
+def main(lifeline: int) -> None:
+    _end_with(lifeline)
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever the bindings print must not mix with the answers
     while True:
@@ -54,6 +60,15 @@ def main() -> None:
             answer = error.message if isinstance(error, CompileError) else str(error)
         pickle.dump(answer, answers)
         answers.flush()
+
+
+def _end_with(lifeline: int) -> None:
+    """The system ends this process when the pipe's other end is closed: a thread could not, as the interpreter keeps Python's lock."""
+    signal.signal(signal.SIGIO, signal.SIG_DFL)
+    fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(lifeline, fcntl.F_SETFL, os.O_ASYNC)
+    if select.select([lifeline], [], [], 0)[0]:  # it was closed before
+        sys.exit()
 
 
 def evaluate(source: str | bytes, function: str, inputs: Sequence[np.ndarray]) -> tuple[list[Result], int]:
@@ -248,4 +263,4 @@ def _type_name(element_type: ir.Type) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]))

@@ -19,16 +19,17 @@ from jax.extend.source_info_util import register_exclusion
 from torch_mlir import ir
 
 from hloom.passes.common.custom_calls import is_known, known_targets
+from hloom.passes.common.init_function import argument_attributes
 from hloom.passes.common.ops import ANNOTATIONS
-from hloom.passes.common.rewriting import functions, symbol_name
+from hloom.passes.common.rewriting import update_signature
 from hloom.passes.errors import CompileError, InvalidProgramError, ParseError, UnsupportedOpError
 from hloom.runtime.comparison import random_array
-from hloom.runtime.dtypes import dtype_name
+from hloom.runtime.dtypes import NAMES, dtype_name
 from hloom.runtime.open_shapes import Size
 from hloom.runtime.signature import TensorSpec
 
 from ..reference import Reference
-from ..source_program import Imported
+from ..source_program import Imported, main_function
 from ..validate import unsupported_call
 from .jax_shardings import without_shardings
 from .mlir_text import read_trusted
@@ -92,15 +93,42 @@ def _as_exported(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any
 
 
 def _lowered(source: jax.stages.Lowered, context: ir.Context) -> Imported:
-    """What JAX has lowered is not traced again; arguments that the function does not use may be gone from it, and are then none here."""
+    """What JAX has lowered is not traced again; arguments that the function does not use are gone from it, and are given back."""
     module = read_trusted(without_shardy(source.as_text()), context)
-    (main,) = (op for op in functions(module.operation) if symbol_name(op) == "main")
-    structure: Any = jax.tree_util.tree_structure(source.args_info)
+    main = main_function(module)
+    leaves, structure = jax.tree_util.tree_flatten(source.args_info)
     out_tree = described(_counted(jax.tree_util.tree_structure(source.out_info)))
-    if structure.num_leaves != len(main.regions[0].blocks[0].arguments):
+    if not _gave_back(main, leaves, source):
         return Imported(module, "jax", out_tree=out_tree)
     in_tree, kwarg_tree = described(_counted(structure), keyword=True)
     return Imported(module, "jax", in_tree, out_tree, kwarg_tree, names=_named(source.args_info))
+
+
+def _gave_back(main: ir.Operation, leaves: Sequence[Any], source: jax.stages.Lowered) -> bool:
+    """Whether @main takes all of `leaves`, those too that JAX dropped as nothing uses them. JAX alone knows which these are, and does not
+    tell in public."""
+    block = main.regions[0].blocks[0]
+    left = list(block.arguments)
+    if len(left) == len(leaves):
+        return True
+    known = getattr(getattr(source, "_lowering", None), "compile_args", {}).get("kept_var_idx")
+    names = [dtype_name(leaf.dtype) for leaf in leaves if not jax.numpy.issubdtype(leaf.dtype, jax.dtypes.extended)]
+    if known is None or len(known) != len(left) or len(names) != len(leaves) or not set(names) <= set(NAMES):
+        return False
+    kept = dict(zip(sorted(known), zip(left, argument_attributes(main))))
+    attributes: list[dict[str, ir.Attribute]] = []
+    with main.location:
+        for index, (leaf, name) in enumerate(zip(leaves, names)):
+            argument = block.add_argument(ir.Type.parse(f"tensor<{'x'.join([*map(str, leaf.shape), name])}>"), main.location)
+            before, given = kept.get(index, (None, {}))
+            if before is not None:
+                before.replace_all_uses_with(argument)
+            attributes.append(given)
+        for _ in left:
+            block.erase_argument(0)
+        update_signature(main)
+        main.attributes["arg_attrs"] = ir.ArrayAttr.get(list(map(ir.DictAttr.get, attributes)))
+    return True
 
 
 def _counted(structure: Any) -> Any:

@@ -46,7 +46,9 @@ from ..registry import register_pass
 
 REPORT = "hloom_out_of_bounds"
 _MOST = (1 << 63) - 1
-_HARMLESS = {"arith.select", "memref.alloca", "memref.get_global", "memref.prefetch", "memref.reinterpret_cast"}
+_CAST = "builtin.unrealized_conversion_cast"
+"""A buffer of narrow elements seen as one of lanes: its type tells how many."""
+_HARMLESS = {"arith.select", "memref.alloca", "memref.get_global", "memref.prefetch", "memref.reinterpret_cast", _CAST}
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,9 @@ class _Checker:
 
     def _memory(self, base: ir.Value) -> str:
         """What a memref is, for who reads the report."""
+        seen_as = defining_op(base)
+        if seen_as is not None and seen_as.name == _CAST:
+            base = seen_as.operands[0]
         if is_block_argument(base):
             number = list(self.kernel.regions[0].blocks[0].arguments).index(base) - 2
             inputs = ir.IntegerAttr(self.kernel.attributes["hloom.inputs"]).value

@@ -94,8 +94,21 @@ def test_what_jax_has_traced_or_lowered():
     for exe in (hloom.compile(traced), hloom.compile(traced.lower()), hloom.compile(function, x, 3, kwargs={"y": 2.0})):
         np.testing.assert_array_equal(exe(x, y=jnp.float32(2))["made"], expected)
     unused = jax.jit(lambda x, y: x + 1)
-    np.testing.assert_array_equal(hloom.compile(unused.lower(x, x))(x), x + 1)
+    np.testing.assert_array_equal(hloom.compile(unused.lower(x, x))(x, x), x + 1)
     np.testing.assert_array_equal(hloom.compile(unused, x, x)(x, x), x + 1)
+
+
+def test_lowered_functions_take_arguments_that_they_do_not_use():
+    """JAX drops them from what it lowers, and its own compiled functions take them still."""
+    lowered = jax.jit(lambda p, n, *, k, x: p["w"] * x - k[1], donate_argnums=0).lower(
+        {"b": jnp.ones(3), "w": jnp.ones((2, 3))}, np.int32(4), k=(jnp.ones(2, bool), jnp.float32(1)), x=jnp.ones((2, 3))
+    )
+    exe = hloom.compile(lowered)
+    given = {"b": np.zeros(3, np.float32), "w": np.full((2, 3), 2, np.float32)}
+    keywords = {"k": (np.zeros(2, bool), np.float32(5)), "x": np.arange(6, dtype=np.float32).reshape(2, 3)}
+    np.testing.assert_array_equal(exe(given, np.int32(0), **keywords), 2 * keywords["x"] - 5)
+    with pytest.raises(hloom.DtypeError, match="arg1"):
+        exe(given, np.float32(0), **keywords)
 
 
 def test_lowered_linear_algebra():

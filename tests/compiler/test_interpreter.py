@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -112,3 +120,53 @@ def test_half_precision_contractions_accumulate_in_f32(interpreter):
     text = f"func.func @main(%x: tensor<1x1000xbf16>) -> tensor<1x1xbf16> {{ {dot} return %0 : tensor<1x1xbf16> }}"
     (result,) = interpreter.run(text, [ones]).results
     assert result.item() == 1000
+
+
+ENDLESS = """
+func.func @main(%x: tensor<i32>) -> tensor<i32> {
+  %0 = stablehlo.while(%y = %x) : tensor<i32>
+  cond { %true = stablehlo.constant dense<true> : tensor<i1> stablehlo.return %true : tensor<i1> }
+  do { stablehlo.return %y : tensor<i32> }
+  return %0 : tensor<i32> }
+"""
+
+
+def children_of(process: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{process}/task/{process}/children").read_text().split()]
+
+
+def until(condition):
+    """What `condition` gives once it holds; fails after a minute."""
+    for _ in range(600):
+        if found := condition():
+            return found
+        time.sleep(0.1)
+    pytest.fail("did not come to be within a minute")
+
+
+def spent(process: int) -> float:
+    """Seconds of processor time."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_an_endless_program_ends_with_who_asked_for_it():
+    program = f"import numpy as np; from hloom.compiler.interpreter import interpret; interpret({ENDLESS!r}, [np.int32(1)])"
+    asking = subprocess.Popen([sys.executable, "-c", program])
+    try:
+        (child,) = until(lambda: children_of(asking.pid))
+        until(lambda: spent(child) > 5)  # it has long begun
+    finally:
+        asking.kill()
+        asking.wait()
+    until(lambda: not Path(f"/proc/{child}").exists())
+
+
+def test_closing_ends_an_endless_program():
+    """As after Ctrl-C."""
+    with Interpreter() as interpreter:
+        child = interpreter._start()
+        pickle.dump((ENDLESS, "main", [np.zeros(4, np.uint8)]), child.stdin)
+        child.stdin.flush()
+        until(lambda: spent(child.pid) > 5)
+    assert child.returncode == -signal.SIGIO
