@@ -13,8 +13,8 @@ result is put into what was sliced, which is sliced again:
     x[2:4] = y:  slice = aten.slice.Tensor(x, 0, 2, 4);  copy_ = aten.copy_(slice, y)
     after:       copy = aten.copy(slice, y);  new = aten.slice_scatter(x, copy, 0, 2, 4);  again = aten.slice.Tensor(new, 0, 2, 4)
 
-Declined, and left to run_decompositions: programs that change their inputs or state, or what other views of are read; ops of higher order;
-numbers that the program computes.
+Declined, and left to run_decompositions: programs that change their inputs or state, or what other views of are read, or what has a view
+that decomposes into other ops than views, as diagonals do; ops of higher order; numbers that the program computes.
 """
 
 from __future__ import annotations
@@ -77,6 +77,7 @@ def _is_plain(exported: torch.export.ExportedProgram) -> bool:
 _SAME = {torch.ops.aten.lift_fresh_copy.default: torch.ops.aten.clone.default}
 """Ops that are others where nothing runs."""
 _SAME_VALUE = (torch.ops.aten.alias.default, torch.ops.aten.detach.default)
+_COPIES = (torch.ops.aten.clone.default, torch.ops.aten._to_copy.default)
 _PUT_BACK = {
     torch.ops.aten.slice.Tensor: torch.ops.aten.slice_scatter.default,
     torch.ops.aten.select.int: torch.ops.aten.select_scatter.default,
@@ -91,6 +92,8 @@ class _Decomposition:
         """What the program's nodes are in the new graph: nodes, or sequences of them."""
         self.known: dict[Node, list[Node]] = {}
         """The other way round."""
+        self.torn: set[Node] = set()
+        """Values of the program's that have views which are none in the new graph: neither would see a change of the other."""
         self.traced: dict[Any, Graph | None] = {}
         """None: the op stays as it is."""
         self.mode = FakeTensorMode()
@@ -100,6 +103,8 @@ class _Decomposition:
         try:
             for node in graph.nodes:
                 self.know(node, self.node(node))
+                if self.is_torn(node):
+                    self.torn.add(_owner(node))
         except Declined:
             return None
         self.graph.eliminate_dead_code()
@@ -109,6 +114,14 @@ class _Decomposition:
         self.made[node] = made
         if isinstance(made, Node):
             self.known.setdefault(made, []).append(node)
+
+    def is_torn(self, node: Node) -> bool:
+        """Whether a view of the program's is none in the new graph. Ops that copy where they cannot share, as reshape, do so in both."""
+        changes = isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable
+        if changes or not _shares(node) or not isinstance(node.args[0], Node):
+            return False
+        made, of = (torch_pytree.tree_leaves(self.made[each]) for each in (node, node.args[0]))
+        return not all(each in of or each.target in _COPIES or _shares(each) for each in made)
 
     def node(self, node: Node) -> Any:
         if node.op != "call_function":
@@ -128,7 +141,7 @@ class _Decomposition:
         """The op without the change; whoever read its operand reads its result from here on. One that changes nothing, as dropout in
         inference, is its operand."""
         before, functional = args[0], functional_of(node.target)
-        if functional is None:
+        if functional is None or _owner(node) in self.torn:
             raise Declined
         views = list(_views(before))
         source: Any = views[-1].args[0] if views else before
@@ -218,6 +231,13 @@ def _views(node: Any) -> Iterator[Node]:
     while isinstance(node, Node) and node.target in _PUT_BACK:
         yield node
         node = node.args[0]
+
+
+def _owner(node: Node) -> Node:
+    """What a view of the program's is a part of."""
+    while _shares(node) and isinstance(node.args[0], Node):
+        node = node.args[0]
+    return node
 
 
 def _shares(node: Node) -> bool:

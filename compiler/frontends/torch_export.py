@@ -26,7 +26,7 @@ from hloom.passes.errors import InvalidProgramError
 from .torch_checks import without_checks
 from .torch_decompose import without_onednn
 from .torch_nodes import quiet_notes, short_stacks, without_code
-from .torch_registry import own_decompositions_first
+from .torch_registry import differentiated_in_transforms, own_decompositions_first
 
 _TRANSFORMS = ("_functorch/eager_transforms.py", "_functorch/vmap.py")
 """Of torch: where grad, jvp, the Jacobians and vmap are."""
@@ -154,7 +154,7 @@ def _is_of_a_transform(error: Exception) -> bool:
 def _transformed(module: torch.nn.Module, args: Any, mode: Literal["fake", "real"]) -> torch.fx.GraphModule:
     """What forward does, as the ops of its transforms: make_fx takes these for what they do. The module's buffers stay as they are."""
     buffers = [(buffer, buffer.clone()) for buffer in module.buffers()]
-    with torch.no_grad(), without_onednn():
+    with torch.no_grad(), without_onednn(), differentiated_in_transforms():
         try:
             traced = make_fx(module, tracing_mode=mode, _allow_non_fake_inputs=True)(*args)
         finally:

@@ -29,6 +29,7 @@ import torch
 import torch.utils._pytree as pytree
 from torch._C import DispatchKey
 from torch._decomp import decomposition_table
+from torch.autograd import forward_ad
 from torch_mlir import ir
 from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
@@ -216,12 +217,44 @@ def _kernels() -> list[tuple[torch._ops.OpOverload, DispatchKey, Callable[..., A
     return found
 
 
+@contextlib.contextmanager
+def differentiated_in_transforms() -> Iterator[None]:
+    """While torch.func's transforms are traced, which take derivatives below the kernels of Python's that tracing looks for."""
+    library = torch.library.Library("aten", "IMPL")
+    try:
+        for name, function in _differentiated.items():
+            known = [op for op in overloads(name) if op.namespace == "aten" and torch._C._dispatch_has_kernel(op.name())]
+            for op in known:  # not those of TorchScript alone
+                library.impl(op, _where_derived(op, function), "AutogradCPU", with_keyset=True)
+        yield
+    finally:
+        library._destroy()
+
+
+def _where_derived(op: torch._ops.OpOverload, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function where it is differentiated, backward or forward, and does not decline; else the kernel that the op has."""
+    own = torch.library.get_kernel(op, "AutogradCPU")
+
+    def kernel(keys: torch.DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+        if forward_ad._current_level >= 0 or _wants_gradients(args, kwargs):
+            made = function(*args, **kwargs)
+            if made is not NotImplemented:
+                return made
+        return own.call_boxed(keys, *args, **kwargs)
+
+    return kernel
+
+
+def _wants_gradients(*values: Any) -> bool:
+    tensors = (each for each in pytree.tree_leaves(values) if isinstance(each, torch.Tensor))
+    return torch.is_grad_enabled() and any(each.requires_grad for each in tensors)
+
+
 def _where_differentiated(op: torch._ops.OpOverload, function: Callable[..., Any]) -> Callable[..., Any]:
     """The function where gradients are asked for, and it does not decline; else the op."""
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
-        tensors = [each for each in pytree.tree_leaves((args, kwargs)) if isinstance(each, torch.Tensor)]
-        if torch.is_grad_enabled() and any(each.requires_grad for each in tensors):
+        if _wants_gradients(args, kwargs):
             made = function(*args, **kwargs)
             if made is not NotImplemented:
                 return made

@@ -132,6 +132,8 @@ class _Recorder(TorchDispatchMode):
                     made = self.apart(func.decompose, args, kwargs)
             finally:
                 self.below = below
+            if made is not NotImplemented and func.is_view and not _is_composite(func):
+                self.tear(made, args)
             if made is NotImplemented and is_whole:
                 raise Stays
             return self.record(func, args, kwargs) if made is NotImplemented else made
@@ -197,6 +199,13 @@ class _Recorder(TorchDispatchMode):
         beside = next((self.memory[id(x)] for x in given if id(x) in self.memory and x.untyped_storage()._cdata == place), [])
         beside.append(id(tensor))
         self.memory[id(tensor)] = beside
+
+    def tear(self, view: Any, args: Any) -> None:
+        """Declines later changes of a view that decomposed into other ops than views, and of what it is a view of."""
+        places = {tensor.untyped_storage()._cdata for tensor in _tensors(args)}
+        if any(tensor.untyped_storage()._cdata not in places for tensor in _tensors(view)):
+            for tensor in _tensors((view, args)):
+                self.memory.setdefault(id(tensor), []).append(0)
 
     def nodes(self, values: Any) -> Any:
         """The values with nodes for tensors."""

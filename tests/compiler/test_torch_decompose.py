@@ -120,13 +120,34 @@ def _changes_the_operand(x):
     return x.add_(1)
 
 
+def _changes_a_diagonal(x):
+    whole = x.mul(2)
+    whole.diagonal().add_(1)
+    return whole
+
+
+def _changes_what_a_diagonal_is_of(x):
+    whole = x.mul(2)
+    diagonal = whole.diagonal()
+    whole.add_(1)
+    return diagonal
+
+
 @pytest.mark.parametrize(
     ("function", "kept"),
-    [(_changes_its_own, True), (_changes_a_view, False), (_changes_what_is_viewed, False), (_changes_the_operand, False)],
+    [
+        (_changes_its_own, True),
+        (_changes_a_view, False),
+        (_changes_what_is_viewed, False),
+        (_changes_the_operand, False),
+        (_changes_a_diagonal, False),
+        (_changes_what_a_diagonal_is_of, False),
+    ],
 )
 def test_what_changes_in_place_where_nobody_else_sees_it_is_recorded(function: Any, kept: bool) -> None:
     def trace() -> list[str]:
-        graph = torch_trace.traced(function, [torch.zeros(2, 3)], torch_decompose.FakeTensorMode(), lambda op: None)
+        diagonal = {torch.ops.aten.diagonal.default: torch_registry.decomposition_of(torch.ops.aten.diagonal.default)}
+        graph = torch_trace.traced(function, [torch.zeros(2, 3)], torch_decompose.FakeTensorMode(), diagonal.get)
         return [str(node.target) for node in graph.nodes if node.op == "call_function"]
 
     if kept:
@@ -270,7 +291,40 @@ class TwoViews(nn.Module):
         return first
 
 
-@pytest.mark.parametrize("module", [TwoViews(), Counts(), ViewFirst(), Narrow()])
+class Diagonal(nn.Module):
+    """A view that is none any more when it has been decomposed."""
+
+    def forward(self, x):
+        y = x.new_zeros(3, 3)
+        y.diagonal().fill_(1)
+        return y * x[:, :1].sum()
+
+
+class PartOfDiagonal(nn.Module):
+    def forward(self, x):
+        y = x.repeat(2, 1)
+        y.diagonal()[1:].add_(5)
+        return y
+
+
+class DiagonalOfWhatChanges(nn.Module):
+    def forward(self, x):
+        y = x * 2
+        diagonal = y.diagonal()
+        y.add_(1)
+        return y.sum() + diagonal
+
+
+class Strides(nn.Module):
+    def forward(self, x):
+        y = x * 2
+        y.as_strided((2, 2), (3, 2)).mul_(3)
+        return y
+
+
+@pytest.mark.parametrize(
+    "module", [TwoViews(), Counts(), ViewFirst(), Narrow(), Diagonal(), PartOfDiagonal(), DiagonalOfWhatChanges(), Strides()]
+)
 def test_changes_that_others_see_are_left_to_torch(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     whole: list[Any] = []
     run = torch.export.ExportedProgram.run_decompositions

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
 import pytest
 
 torch = pytest.importorskip("torch")
 
 from torch import nn  # noqa: E402
-from torch.func import functional_call, grad, grad_and_value, hessian, jacrev  # noqa: E402
+from torch.func import functional_call, grad, grad_and_value, hessian, jacfwd, jacrev  # noqa: E402
 
 import hloom  # noqa: E402
 
@@ -73,3 +77,71 @@ def test_derivatives_in_a_module_keep_its_names_and_its_buffers() -> None:
     torch.testing.assert_close(exe(x), expected)
     assert "net.0.weight: 6x8xf32" in repr(exe)
     torch.testing.assert_close(module.norm.running_mean, mean)
+
+
+def _bags(table: torch.Tensor, **options: object) -> torch.Tensor:
+    where, begins = torch.tensor([1, 1, 4, 0, 2, 7, 3]), torch.tensor([0, 3, 3])
+    return nn.functional.embedding_bag(where, table, begins, **options).sin()
+
+
+def _put(x: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    return x.index_put((torch.tensor([1, 1, 2]),), values, accumulate=True)
+
+
+_PLACES = torch.rand(2, 5, 6, 2) * 2.4 - 1.2
+_DERIVED = {
+    "bilinear": (partial(nn.functional.grid_sample, align_corners=False), torch.randn(2, 3, 8, 7), _PLACES),
+    "nearest": (partial(nn.functional.grid_sample, mode="nearest", align_corners=True), torch.randn(2, 9, 8, 7), _PLACES),
+    "bicubic": (
+        partial(nn.functional.grid_sample, mode="bicubic", padding_mode="reflection", align_corners=False),
+        torch.randn(2, 9, 8, 7),
+        _PLACES,
+    ),
+    "volume": (partial(nn.functional.grid_sample, align_corners=False), torch.randn(1, 2, 4, 5, 6), torch.rand(1, 3, 3, 3, 3) * 2 - 1),
+    "distances": (partial(torch.cdist, p=3.0), torch.randn(2, 5, 4), torch.randn(2, 6, 4)),
+    "pairs": (nn.functional.pdist, torch.randn(5, 4)),
+    "bags": (_bags, torch.randn(8, 4)),
+    "means of bags": (partial(_bags, mode="mean", padding_idx=1), torch.randn(8, 4)),
+    "segments": (lambda x: torch.segment_reduce(x, "mean", lengths=torch.tensor([3, 0, 4]), initial=0.0), torch.randn(7, 3)),
+    "places": (_put, torch.randn(5, 4), torch.randn(3, 4)),
+    "a mask": (lambda x: x.index_put((x > 0,), x.sum()), torch.randn(4, 5)),
+}
+
+
+def _by_backend(function: Callable[..., Any], *_: torch.Tensor) -> Callable[..., Any]:
+    return torch.compile(function, backend="hloom")
+
+
+@pytest.mark.parametrize(
+    ("name", "compiled"), [*((name, hloom.compile) for name in _DERIVED), ("bilinear", _by_backend), ("bags", _by_backend)]
+)
+def test_gradients_of_ops_whose_own_gradient_is_one_op(name: str, compiled: Callable[..., Any]) -> None:
+    """Within torch.func.grad autograd differentiates what such ops are made of."""
+    function, *inputs = _DERIVED[name]
+    gradients = grad(lambda *x: function(*x).sin().sum(), tuple(range(len(inputs))))
+    torch.testing.assert_close(compiled(gradients, *inputs)(*inputs), gradients(*inputs), rtol=1e-4, atol=1e-5)
+
+
+def test_ops_keep_their_gradients_once_a_transform_is_traced() -> None:
+    function, x, places = _DERIVED["bilinear"]
+    gradients = grad(lambda x: function(x, places).sum())
+    before = torch.library.get_kernel("aten::grid_sampler_2d", "AutogradCPU")
+    hloom.compile(gradients, x)
+    assert repr(torch.library.get_kernel("aten::grid_sampler_2d", "AutogradCPU")) == repr(before)
+
+
+_JACOBIANS = {
+    "forward": jacfwd,
+    "back": jacrev,
+    "forward of back": lambda f: jacfwd(jacrev(f)),
+    "back of back": lambda f: jacrev(jacrev(f)),
+    "forward of forward": lambda f: jacfwd(jacfwd(f)),
+    "hessian": lambda f: hessian(lambda x: f(x).square().sum()),
+}
+
+
+@pytest.mark.parametrize(("name", "compiled"), [*((name, hloom.compile) for name in _JACOBIANS), ("forward of back", _by_backend)])
+def test_jacobians_of_a_function(name: str, compiled: Callable[..., Any]) -> None:
+    """Their basis is a diagonal of zeros that is filled in place."""
+    function, x = _JACOBIANS[name](lambda x: x.sin() * x.sum()), torch.randn(3)
+    torch.testing.assert_close(compiled(function, x)(x), function(x))

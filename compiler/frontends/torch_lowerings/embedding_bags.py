@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch._C._functorch import is_functorch_wrapped_tensor
 from torch_mlir import ir
 
 from hloom.passes.common.rewriting import defining_op, integer
@@ -98,10 +99,33 @@ def with_gradients(
     include_last_offset: bool = False,
     padding_index: int = -1,
 ) -> Any:
-    """Declined: gradients by the rows' frequencies, sparse ones, and bags without rows."""
+    """Declined: gradients by the rows' frequencies, sparse ones, bags without rows, and in torch.func's transforms the largest rows."""
     if scale_grad_by_freq or sparse or not len(indices):
         return NotImplemented
+    if is_functorch_wrapped_tensor(table) or (weights is not None and is_functorch_wrapped_tensor(weights)):
+        if mode == _MAX:
+            return NotImplemented
+        return _added(table, weights, indices, offsets, mode, len(offsets) - include_last_offset, padding_index)
     return _Bags.apply(table, weights, indices, offsets, mode, include_last_offset, padding_index)
+
+
+def _added(
+    table: Tensor, weights: Tensor | None, indices: Tensor, offsets: Tensor, mode: int, bags: int, padding: int
+) -> tuple[Tensor, ...]:
+    """The bags by ops that each have derivatives of any order."""
+    bag, counts = _numbers(indices, offsets), (indices != padding).unsqueeze(1).to(table.dtype)
+    rows = table.index_select(0, indices) * (counts if weights is None else counts * weights.unsqueeze(1))
+    made = rows.new_zeros([bags, table.shape[1]]).index_add(0, bag, rows)
+    if mode == _MEAN:
+        made = made / counts.new_zeros([bags, 1]).index_add(0, bag, counts).clamp(min=1)
+    return made, bag, torch.zeros_like(offsets), torch.zeros_like(offsets)
+
+
+def _numbers(indices: Tensor, offsets: Tensor) -> Tensor:
+    """Which bag each row is in."""
+    offsets = offsets.to(torch.int64)
+    begins = torch.zeros([len(indices) + 1], dtype=torch.int64).scatter_add(0, offsets, torch.ones_like(offsets))
+    return begins[:-1].cumsum(0) - 1
 
 
 class _Bags(torch.autograd.Function):
@@ -121,9 +145,7 @@ class _Bags(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor, *_: None) -> tuple[Tensor | None, ...]:
         table, weights, indices, offsets, made = ctx.saved_tensors
         bags, numbers = len(made), torch.arange(len(indices))
-        offsets = offsets.to(torch.int64)
-        begins = torch.zeros([len(indices) + 1], dtype=torch.int64).scatter_add(0, offsets, torch.ones_like(offsets))
-        bag = begins[:-1].cumsum(0) - 1
+        bag = _numbers(indices, offsets)
         counts = (indices != ctx.padding).unsqueeze(1)
         start = torch.zeros_like(table)
         if ctx.mode == _MAX:
