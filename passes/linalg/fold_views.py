@@ -36,6 +36,7 @@ from ..registry import register_pass
 from .inlining.inlining import VIEWS, point_in_source, view_base, view_source
 from .lower_to_linalg import group_functions
 from .lowering.generic import Generic, affine_map, lend_extents, read_generic, shape_of
+from .lowering.shown_collapses import show_collapses
 from .lowering.split_result import split_result
 from .lowering.views import collapse, expand
 
@@ -47,7 +48,7 @@ def fold_views(module: ir.Operation) -> None:
     for function in group_functions(module):
         with module.context, function.location:
             for reader in walk(function, "linalg.generic"):
-                _show_collapses(reader)
+                show_collapses(reader)
             for view in walk(function, lambda op: op.name in RESHAPES):
                 _cancel(view)
             for view in reversed(walk(function, lambda op: op.name in VIEWS)):
@@ -62,39 +63,6 @@ def fold_views(module: ir.Operation) -> None:
             for view in walk(function, lambda op: op.name in RESHAPES):
                 _cancel(view)
             erase_unused(walk(function, lambda op: op.name in (*VIEWS, *_LINALG, "tensor.empty")))
-
-
-def _show_collapses(reader: ir.Operation) -> None:
-    """A reduction's result that is read by `d floordiv c` and `d mod c` is read by `d` through a collapse."""
-    maps = read_maps(reader)
-    for number, value in enumerate(list(reader.operands)[: len(reader.operands) - len(reader.results)]):
-        producer = defining_op(value)
-        if producer is None or producer.name != "linalg.generic" or "reduction" not in str(producer.attributes["iterator_types"]):
-            continue
-        groups, results = _digits(list(maps[number].results), shape_of(value))
-        if len(groups) == len(maps[number].results):
-            continue
-        with ir.InsertionPoint(reader), reader.location:
-            reader.operands[number] = collapse(value, groups)
-        maps[number] = ir.AffineMap.get(maps[number].n_dims, 0, results)
-    reader.attributes["indexing_maps"] = maps_attr(maps)
-
-
-def _digits(results: list[ir.AffineExpr], shape: list[int]) -> tuple[list[list[int]], list[ir.AffineExpr]]:
-    """Adjacent results that are the digits of one loop, grouped, and what each group is the digits of."""
-    groups: list[list[int]] = []
-    wholes: list[ir.AffineExpr] = []
-    for position, expr in enumerate(results):
-        before = results[position - 1] if position and groups[-1] == [position - 1] else None
-        if isinstance(expr, ir.AffineModExpr) and isinstance(before, ir.AffineFloorDivExpr):
-            place, number = ir.AffineModExpr(expr), ir.AffineFloorDivExpr(before)
-            if place.lhs == number.lhs and place.rhs == number.rhs == ir.AffineConstantExpr.get(shape[position]):
-                groups[-1].append(position)
-                wholes[-1] = place.lhs
-                continue
-        groups.append([position])
-        wholes.append(expr)
-    return groups, wholes
 
 
 def _cancel(view: ir.Operation) -> None:

@@ -10,11 +10,13 @@ After:
 
 So all ops of the group have loops of their own for what is tiled. A loop is also split where another op reads its elements in digits
 (`14 * d1 + d2`, as a sum in parts reads what it sums), and where a contraction reads an operand at quotients or remainders of it alone, as
-grouped queries read the keys they share. collapse-loop-dims joins again what nothing holds apart.
+grouped queries read the keys they share; what reads the result of such a one by the digits of a loop then reads it through a collapse.
+collapse-loop-dims joins again what nothing holds apart.
 
 Dims and loops that are one at every use are an axis, and an axis is cut in all its places or in none. Must hold: narrow-producers has run.
-Declined: axes that are summed, read at computed indices or otherwise than by a loop; reshapes whose dims have no common factors (6 as 2x3
-and as 3x2), and those that join dims of a contraction's result alone, which fold-views lets it compute in the joined shape.
+Declined: axes that are summed, read at computed indices or otherwise than by a loop, and those whose places each have a window of taps in
+zeros; reshapes whose dims have no common factors (6 as 2x3 and as 3x2), and those that join dims of a contraction's result alone, which
+fold-views lets it compute in the joined shape.
 """
 
 from __future__ import annotations
@@ -25,16 +27,17 @@ from math import prod
 
 from torch_mlir import ir
 
-from ..common.affine import dim_position, index_at, to_affine
+from ..common.affine import dim_position, index_at, to_affine, used_dims
 from ..common.edge import RESHAPES, before_edge
 from ..common.index_expression import Expr, cuts, delinearise, digits_of, linearise, loops_of
-from ..common.rewriting import erase_unused, i64_attr, integer, replace, value_of, walk
+from ..common.rewriting import defining_op, erase_unused, i64_attr, integer, replace, value_of, walk
 from ..common.scalars import Scalars
 from ..registry import register_pass
 from .inlining.inlining import VIEWS, point_in_base, view_base
 from .lower_to_linalg import group_functions
 from .lowering import generic
 from .lowering.generic import PARALLEL, Generic, is_contraction, is_tensor, read_generic, resized_start, shape_of
+from .lowering.shown_collapses import show_collapses
 from .lowering.views import fitted, reshape
 
 Place = tuple[ir.Value, int] | tuple[ir.Operation, int]
@@ -45,10 +48,18 @@ Place = tuple[ir.Value, int] | tuple[ir.Operation, int]
 def split_loops(module: ir.Operation) -> None:
     for function in group_functions(module):
         with module.context, function.location:
+            for reader in walk(function, "linalg.generic"):
+                show_collapses(reader, _wants_cuts)
             nests = [read_generic(op) for op in walk(function, "linalg.generic")]
             axes = _Axes(nests)
             if axes.cut():
                 _rebuild(function, nests, axes)
+
+
+def _wants_cuts(producer: ir.Operation) -> bool:
+    """Whether it is a contraction that reads at quotients of its loops; what reads its result by digits would hold these whole."""
+    nest = read_generic(producer)
+    return is_contraction(nest) and any(steps for _, steps in _quotients(nest))
 
 
 class _Axes:
@@ -68,6 +79,7 @@ class _Axes:
                     self._tie(nest, value, indexing)
             for extract in walk(nest.op, "tensor.extract"):
                 self._keep_whole(extract.operands[0])
+            self.whole |= {(nest.op, loop) for loop in _windows(nest)}
             self.whole |= {(nest.op, i) for i, kind in enumerate(nest.iterators) if kind != PARALLEL}
         for value in self.made:
             if any(use.owner.operation.name == "tensor.insert_slice" for use in value.uses):
@@ -178,6 +190,20 @@ def _quotients(nest: Generic) -> list[tuple[int, set[int]]]:
     expressions = [index_at(expression, loops_of(nest.extents)) for indexing in nest.in_maps for expression in indexing.results]
     found = [cuts(atom) for index in expressions for atom, _ in index.terms if not atom.is_plain]
     return [(loop, steps) for loop, steps in found if loop is not None]
+
+
+def _windows(nest: Generic) -> set[int]:
+    """The loops of which each turn has a window of taps in an operand with zeros around it: one loop alone tells which taps exist."""
+    found: set[int] = set()
+    for value, indexing in _operands(nest):
+        pad = defining_op(before_edge(value, RESHAPES))
+        if pad is None or pad.name != "tensor.pad":
+            continue
+        for expression in indexing.results:
+            summed = any(nest.iterators[loop] != PARALLEL for loop in used_dims(expression))
+            plain = [atom.dims for atom, _ in index_at(expression, loops_of(nest.extents)).terms if atom.is_plain]
+            found.update(loop for dims in plain for loop in dims if summed and nest.iterators[loop] == PARALLEL)
+    return found
 
 
 def _digit_steps(nest: Generic, expression: ir.AffineExpr, extent: int) -> set[int]:

@@ -209,3 +209,41 @@ def test_the_batch_of_one_image_is_exchanged_for_its_channels(groups: int) -> No
 
     module, image = Exchanged().eval(), torch.randn(1, 16, 14, 18).contiguous(memory_format=torch.channels_last)
     torch.testing.assert_close(hloom.compile(module, image)(image), module(image), rtol=1e-4, atol=1e-4)
+
+
+_RESHAPED = {
+    "a line in two": (torch.nn.Conv2d(24, 24, 3, padding=2, groups=3), (1, 24, 7, 8), lambda y: y.reshape(1, 24, 9, 2, 5).relu()),
+    "channels with lines": (torch.nn.Conv2d(8, 16, 3, padding=2, groups=2), (3, 8, 8, 6), lambda y: y.relu().reshape(3, 160, 8).relu()),
+    "images with channels": (
+        torch.nn.Conv2d(12, 6, 3, padding=1, groups=3),
+        (3, 12, 7, 8),
+        lambda y: (y.reshape(18, 7, 8).relu() + y.reshape(18, 7, 8).relu().mean(-1, keepdim=True)).reshape(18, 7, 4, 2),
+    ),
+    "images with lines": (
+        torch.nn.Conv2d(3, 6, 3, padding=1, groups=3),
+        (2, 3, 6, 8),
+        lambda y: y.relu().reshape(12, 6, 8).relu().reshape(72, 8),
+    ),
+    "turned": (
+        torch.nn.Conv2d(8, 16, 3, padding=1, groups=4),
+        (2, 8, 6, 8),
+        lambda y: y.reshape(2, 4, 4, 6, 8).permute(2, 0, 1, 4, 3).relu(),
+    ),
+}
+
+
+@pytest.mark.parametrize("order", [torch.contiguous_format, torch.channels_last], ids=["first", "last"])
+@pytest.mark.parametrize("name", _RESHAPED)
+def test_results_of_padded_groups_are_reshaped(name: str, order: torch.memory_format) -> None:
+    layer, shape, reshaped = _RESHAPED[name]
+
+    class Reshaped(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layer = layer
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return reshaped(self.layer(x))
+
+    module, images = Reshaped().eval(), torch.randn(shape).contiguous(memory_format=order)
+    torch.testing.assert_close(hloom.compile(module, images)(images), module(images), rtol=1e-4, atol=1e-4)

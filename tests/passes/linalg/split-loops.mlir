@@ -169,3 +169,76 @@ func.func @sum_in_parts(%x: tensor<8x64x56x56xf32>, %m: tensor<64xf32>) -> (tens
   } -> tensor<64x4xf32>
   return %1, %1 : tensor<64x4xf32>, tensor<64x4xf32>
 }
+
+// -----
+
+// Changed: Groups of channels, whose result is read by the digits of one loop: it is a reshape of the result, and is cut where groups are.
+// CHECK-DAG: #[[IN:map.*]] = affine_map<(d0, d1, d2, d3, d4) -> (d0 * 2 + d4, d2 + d3)>
+// CHECK-DAG: #[[OUT:map.*]] = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+// CHECK-LABEL: func.func private @groups_by_digits
+// CHECK: %[[C:.*]] = linalg.generic {indexing_maps = [#[[IN]], {{.*}} outs(%{{.*}} : tensor<2x4x10xf32>)
+// CHECK: %[[R:.*]] = linalg.generic {indexing_maps = [#[[OUT]], #[[OUT]]], {{.*}} ins(%[[C]] : tensor<2x4x10xf32>)
+// CHECK: tensor.collapse_shape %[[R]] {{.*}} into tensor<80xf32>
+#gi = affine_map<(d0, d1, d2, d3) -> ((d0 floordiv 4) * 2 + d3, d1 + d2)>
+#gw = affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>
+#go = affine_map<(d0, d1, d2, d3) -> (d0, d1)>
+#digits = affine_map<(d0) -> (d0 floordiv 10, d0 mod 10)>
+#one = affine_map<(d0) -> (d0)>
+func.func private @groups_by_digits(%x: tensor<4x10xf32>, %w: tensor<8x2x3xf32>) -> tensor<80xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[0, 1] high[0, 1] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<4x10xf32> to tensor<4x12xf32>
+  %e = tensor.empty() : tensor<8x10xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x10xf32>) -> tensor<8x10xf32>
+  %c = linalg.generic {indexing_maps = [#gi, #gw, #go], iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+      ins(%p, %w : tensor<4x12xf32>, tensor<8x2x3xf32>) outs(%f : tensor<8x10xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %s, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<8x10xf32>
+  %g = tensor.empty() : tensor<80xf32>
+  %r = linalg.generic {indexing_maps = [#digits, #one], iterator_types = ["parallel"]} ins(%c : tensor<8x10xf32>) outs(%g : tensor<80xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = math.absf %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<80xf32>
+  return %r : tensor<80xf32>
+}
+
+// -----
+
+// Declined: Places that each have a window in zeros stay one loop, in however many dimensions they are read.
+// CHECK-LABEL: func.func private @windows
+// CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<12xf32>, tensor<3xf32>) outs(%{{.*}} : tensor<10xf32>)
+// CHECK: tensor.expand_shape %{{.*}} into tensor<2x5xf32>
+#wi = affine_map<(d0, d1) -> (d0 + d1)>
+#ww = affine_map<(d0, d1) -> (d1)>
+#wo = affine_map<(d0, d1) -> (d0)>
+#two = affine_map<(d0, d1) -> (d0, d1)>
+func.func private @windows(%x: tensor<10xf32>, %w: tensor<3xf32>) -> tensor<2x5xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[1] high[1] {
+  ^bb0(%i: index):
+    tensor.yield %zero : f32
+  } : tensor<10xf32> to tensor<12xf32>
+  %e = tensor.empty() : tensor<10xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<10xf32>) -> tensor<10xf32>
+  %c = linalg.generic {indexing_maps = [#wi, #ww, #wo], iterator_types = ["parallel", "reduction"]}
+      ins(%p, %w : tensor<12xf32>, tensor<3xf32>) outs(%f : tensor<10xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %s, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<10xf32>
+  %v = tensor.expand_shape %c [[0, 1]] output_shape [2, 5] : tensor<10xf32> into tensor<2x5xf32>
+  %g = tensor.empty() : tensor<2x5xf32>
+  %r = linalg.generic {indexing_maps = [#two, #two], iterator_types = ["parallel", "parallel"]} ins(%v : tensor<2x5xf32>) outs(%g : tensor<2x5xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = math.absf %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x5xf32>
+  return %r : tensor<2x5xf32>
+}
