@@ -125,6 +125,13 @@ def _kept(value: ir.Value) -> ir.Value:
     return value
 
 
+def _unshaped(value: ir.Value) -> ir.Value:
+    """What a value is a reshape of."""
+    while (op := defining_op(value)) is not None and op.name == "stablehlo.reshape":
+        value = op.operands[0]
+    return value
+
+
 def _is_zero(value: ir.Value) -> bool:
     return splat_value(value) == 0.0
 
@@ -167,7 +174,15 @@ class _Rows:
             return False
         *rows, columns = shape_of(value)
         in_order = shape_of(spread.operands[0]) == rows and integers(spread, "broadcast_dimensions") == list(range(len(rows)))
-        return in_order and columns == shape_of(maximized)[-1] and _kept(spread.operands[0]) == self.largest.results[0]
+        return in_order and columns == shape_of(maximized)[-1] and self._is_maximum(spread.operands[0])
+
+    def _is_maximum(self, value: ir.Value) -> bool:
+        """Whether the value is the maximum of the rows, to the last bit: in halves, where that is of halves which are widened."""
+        value = _unshaped(value)
+        op, widened = defining_op(value), defining_op(_unshaped(self.largest.operands[0]))
+        if op is not None and op.name == "stablehlo.convert" and widened is not None and widened.name == op.name:
+            value = _unshaped(op.operands[0]) if element_of(widened.operands[0]) == element_of(op.results[0]) else value
+        return value == self.largest.results[0]
 
     def step(self, op: ir.Operation) -> Step | None:
         """The op as one that multiplies an operand; None of others."""

@@ -80,6 +80,71 @@ module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a
 
 // -----
 
+// Changed: a large negative number, as JAX's library masks by, is as -inf where the mask leaves each row a column.
+// CHECK: reason = "what lies between two contractions stays in the tile; columns from row + 1 on are masked, and left out"
+// CHECK-LABEL: func.func @finite
+// CHECK: hloom.live = array<i64: 128, 128, 1>
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64, launch_ps = 2500000 : i64, min_gain_ps = 250000 : i64, f16_flops = 989000000000000 : i64, bf16_flops = 989000000000000 : i64, f32_flops = 67000000000000 : i64, dram_bytes_per_second = 3350000000000 : i64, llc_bytes_per_second = 5500000000000 : i64, llc_bytes = 50000000 : i64}} {
+  func.func @finite(%q: tensor<4x128x64xf16>, %k: tensor<4x128x64xf16>, %v: tensor<4x128x64xf16>) -> tensor<4x128x64xf16> {
+    %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x128x64xf16>, tensor<4x128x64xf16>) -> tensor<4x128x128xf32>
+    %scale = stablehlo.constant dense<1.250000e-01> : tensor<4x128x128xf32>
+    %x0 = stablehlo.multiply %s, %scale : tensor<4x128x128xf32>
+    %column = stablehlo.iota dim = 2 : tensor<4x128x128xi32>
+    %row = stablehlo.iota dim = 1 : tensor<4x128x128xi32>
+    %seen = stablehlo.compare GE, %row, %column : (tensor<4x128x128xi32>, tensor<4x128x128xi32>) -> tensor<4x128x128xi1>
+    %least = stablehlo.constant dense<-2.38197633E+38> : tensor<4x128x128xf32>
+    %x1 = stablehlo.select %seen, %x0, %least : tensor<4x128x128xi1>, tensor<4x128x128xf32>
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %none = stablehlo.constant dense<0.0> : tensor<f32>
+    %m = stablehlo.reduce(%x1 init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<4x128x128xf32>, tensor<f32>) -> tensor<4x128xf32>
+    %mb = stablehlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<4x128xf32>) -> tensor<4x128x128xf32>
+    %d = stablehlo.subtract %x1, %mb : tensor<4x128x128xf32>
+    %e = stablehlo.exponential %d : tensor<4x128x128xf32>
+    %t = stablehlo.reduce(%e init: %none) applies stablehlo.add across dimensions = [2] : (tensor<4x128x128xf32>, tensor<f32>) -> tensor<4x128xf32>
+    %tb = stablehlo.broadcast_in_dim %t, dims = [0, 1] : (tensor<4x128xf32>) -> tensor<4x128x128xf32>
+    %w = stablehlo.divide %e, %tb : tensor<4x128x128xf32>
+    %h = stablehlo.convert %w : (tensor<4x128x128xf32>) -> tensor<4x128x128xf16>
+    %o = stablehlo.dot_general %h, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x128x128xf16>, tensor<4x128x64xf16>) -> tensor<4x128x64xf16>
+    return %o : tensor<4x128x64xf16>
+  }
+}
+
+// -----
+
+// Unchanged in that: rows of which another mask may leave nothing have the mean of all columns, those behind the diagonal too.
+// CHECK: code = "FUSED_ATTENTION"
+// CHECK-SAME: reason = "what lies between two contractions stays in the tile"
+// CHECK-LABEL: func.func @padded
+// CHECK-NOT: hloom.live
+// CHECK: return
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64, launch_ps = 2500000 : i64, min_gain_ps = 250000 : i64, f16_flops = 989000000000000 : i64, bf16_flops = 989000000000000 : i64, f32_flops = 67000000000000 : i64, dram_bytes_per_second = 3350000000000 : i64, llc_bytes_per_second = 5500000000000 : i64, llc_bytes = 50000000 : i64}} {
+  func.func @padded(%there: tensor<4x128x128xi1>, %q: tensor<4x128x64xf16>, %k: tensor<4x128x64xf16>, %v: tensor<4x128x64xf16>) -> tensor<4x128x64xf16> {
+    %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x128x64xf16>, tensor<4x128x64xf16>) -> tensor<4x128x128xf32>
+    %scale = stablehlo.constant dense<1.250000e-01> : tensor<4x128x128xf32>
+    %x0 = stablehlo.multiply %s, %scale : tensor<4x128x128xf32>
+    %column = stablehlo.iota dim = 2 : tensor<4x128x128xi32>
+    %row = stablehlo.iota dim = 1 : tensor<4x128x128xi32>
+    %seen = stablehlo.compare GE, %row, %column : (tensor<4x128x128xi32>, tensor<4x128x128xi32>) -> tensor<4x128x128xi1>
+    %least = stablehlo.constant dense<-2.38197633E+38> : tensor<4x128x128xf32>
+    %both = stablehlo.and %seen, %there : tensor<4x128x128xi1>
+    %x1 = stablehlo.select %both, %x0, %least : tensor<4x128x128xi1>, tensor<4x128x128xf32>
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %none = stablehlo.constant dense<0.0> : tensor<f32>
+    %m = stablehlo.reduce(%x1 init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<4x128x128xf32>, tensor<f32>) -> tensor<4x128xf32>
+    %mb = stablehlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<4x128xf32>) -> tensor<4x128x128xf32>
+    %d = stablehlo.subtract %x1, %mb : tensor<4x128x128xf32>
+    %e = stablehlo.exponential %d : tensor<4x128x128xf32>
+    %t = stablehlo.reduce(%e init: %none) applies stablehlo.add across dimensions = [2] : (tensor<4x128x128xf32>, tensor<f32>) -> tensor<4x128xf32>
+    %tb = stablehlo.broadcast_in_dim %t, dims = [0, 1] : (tensor<4x128xf32>) -> tensor<4x128x128xf32>
+    %w = stablehlo.divide %e, %tb : tensor<4x128x128xf32>
+    %h = stablehlo.convert %w : (tensor<4x128x128xf32>) -> tensor<4x128x128xf16>
+    %o = stablehlo.dot_general %h, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x128x128xf16>, tensor<4x128x64xf16>) -> tensor<4x128x64xf16>
+    return %o : tensor<4x128x64xf16>
+  }
+}
+
+// -----
+
 // Declined: f32, for which there is no kernel.
 // CHECK: code = "NOT_TILEABLE"{{.*}}groups = [@fusion_{{[0-9]}}, @fusion_{{[0-9]}}, @fusion_{{[0-9]}}]
 // CHECK-SAME: reason = "the kernel multiplies f16 or bf16, not f32"
@@ -262,5 +327,59 @@ module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a
     %o4 = stablehlo.reshape %o : (tensor<4x64x64xf16>) -> tensor<2x2x64x64xf16>
     %back = stablehlo.transpose %o4, dims = [0, 2, 1, 3] : (tensor<2x2x64x64xf16>) -> tensor<2x64x2x64xf16>
     return %back : tensor<2x64x2x64xf16>
+  }
+}
+
+// -----
+
+// Changed: a softmax of bf16, as flax has it: the maximum is taken in f32, where it is the same.
+// CHECK: code = "FUSED_ATTENTION"
+// CHECK-LABEL: func.func @of_halves
+// CHECK: call @attention_0
+// CHECK: func.func private @attention_0
+// CHECK: stablehlo.reduce({{.*}} applies stablehlo.maximum across dimensions = [2] : (tensor<8x512x512xf32>, tensor<f32>) -> tensor<8x512xf32>
+// CHECK: stablehlo.convert {{.*}} : (tensor<8x512xf32>) -> tensor<8x512xbf16>
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64, launch_ps = 2500000 : i64, min_gain_ps = 250000 : i64, f16_flops = 989000000000000 : i64, bf16_flops = 989000000000000 : i64, f32_flops = 67000000000000 : i64, dram_bytes_per_second = 3350000000000 : i64, llc_bytes_per_second = 5500000000000 : i64, llc_bytes = 50000000 : i64}} {
+  func.func @of_halves(%q: tensor<8x512x64xbf16>, %k: tensor<8x512x64xbf16>, %v: tensor<8x512x64xbf16>) -> tensor<8x512x64xbf16> {
+    %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<8x512x64xbf16>, tensor<8x512x64xbf16>) -> tensor<8x512x512xbf16>
+    %low = stablehlo.constant dense<0xFF80> : tensor<bf16>
+    %none = stablehlo.constant dense<0.0> : tensor<f32>
+    %m = stablehlo.reduce(%s init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<8x512x512xbf16>, tensor<bf16>) -> tensor<8x512xbf16>
+    %mb = stablehlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<8x512xbf16>) -> tensor<8x512x512xbf16>
+    %d = stablehlo.subtract %s, %mb : tensor<8x512x512xbf16>
+    %e = stablehlo.exponential %d : tensor<8x512x512xbf16>
+    %w = stablehlo.convert %e : (tensor<8x512x512xbf16>) -> tensor<8x512x512xf32>
+    %t = stablehlo.reduce(%w init: %none) applies stablehlo.add across dimensions = [2] : (tensor<8x512x512xf32>, tensor<f32>) -> tensor<8x512xf32>
+    %th = stablehlo.convert %t : (tensor<8x512xf32>) -> tensor<8x512xbf16>
+    %tb = stablehlo.broadcast_in_dim %th, dims = [0, 1] : (tensor<8x512xbf16>) -> tensor<8x512x512xbf16>
+    %p = stablehlo.divide %e, %tb : tensor<8x512x512xbf16>
+    %o = stablehlo.dot_general %p, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<8x512x512xbf16>, tensor<8x512x64xbf16>) -> tensor<8x512x64xbf16>
+    return %o : tensor<8x512x64xbf16>
+  }
+}
+
+// -----
+
+// Declined: what is subtracted is the maximum rounded, by which no sum can be rescaled.
+// CHECK: reason = "the rows are no maximum and a sum that can be rescaled when the maximum grows"
+// CHECK-LABEL: func.func @by_a_rounded_maximum
+// CHECK-NOT: call @attention
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64, launch_ps = 2500000 : i64, min_gain_ps = 250000 : i64, f16_flops = 989000000000000 : i64, bf16_flops = 989000000000000 : i64, f32_flops = 67000000000000 : i64, dram_bytes_per_second = 3350000000000 : i64, llc_bytes_per_second = 5500000000000 : i64, llc_bytes = 50000000 : i64}} {
+  func.func @by_a_rounded_maximum(%q: tensor<8x512x64xbf16>, %k: tensor<8x512x64xbf16>, %v: tensor<8x512x64xbf16>) -> tensor<8x512x64xbf16> {
+    %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<8x512x64xbf16>, tensor<8x512x64xbf16>) -> tensor<8x512x512xf32>
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %none = stablehlo.constant dense<0.0> : tensor<f32>
+    %m = stablehlo.reduce(%s init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<8x512x512xf32>, tensor<f32>) -> tensor<8x512xf32>
+    %mh = stablehlo.convert %m : (tensor<8x512xf32>) -> tensor<8x512xbf16>
+    %mb = stablehlo.broadcast_in_dim %mh, dims = [0, 1] : (tensor<8x512xbf16>) -> tensor<8x512x512xbf16>
+    %wide = stablehlo.convert %mb : (tensor<8x512x512xbf16>) -> tensor<8x512x512xf32>
+    %d = stablehlo.subtract %s, %wide : tensor<8x512x512xf32>
+    %e = stablehlo.exponential %d : tensor<8x512x512xf32>
+    %t = stablehlo.reduce(%e init: %none) applies stablehlo.add across dimensions = [2] : (tensor<8x512x512xf32>, tensor<f32>) -> tensor<8x512xf32>
+    %tb = stablehlo.broadcast_in_dim %t, dims = [0, 1] : (tensor<8x512xf32>) -> tensor<8x512x512xf32>
+    %w = stablehlo.divide %e, %tb : tensor<8x512x512xf32>
+    %p = stablehlo.convert %w : (tensor<8x512x512xf32>) -> tensor<8x512x512xbf16>
+    %o = stablehlo.dot_general %p, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<8x512x512xbf16>, tensor<8x512x64xbf16>) -> tensor<8x512x64xbf16>
+    return %o : tensor<8x512x64xbf16>
   }
 }
