@@ -163,7 +163,7 @@ class _Joiner:
 
     def _call(self, region: Region, kernels: list[_Kernel], masks: list[ir.Operation]) -> tuple[list[str], str]:
         """Calls the kernels in place of a region's calls; returns their names, and what they leave out."""
-        owners = [call for call in in_order({*masks, *region.makers}) for _ in reductions(self.groups[callee(call)])]
+        owners = region.owners(self.groups)
         outside = {value: number for value, number in self.regions.numbers_outside(region).items() if number is not None}
         unused = in_order({*masks, *(call for call in region.makers if call not in region.kept[:1])})
         numbers = numbers_kept(region, self.module, self.groups, self.made) if region.kept else {}
@@ -210,13 +210,13 @@ class _Joiner:
 
     def _add_numbers(self, region: Region, made: list[_Kernel]) -> None:
         """Adds, before other kernels, those that make the rows' numbers which these read, in their order."""
-        kept = [call in region.kept for call in region.makers for _ in reductions(self.groups[callee(call)])]
+        kept = region.numbers_of_kept(self.groups)
         waiting = [number for number in self.regions.numbers_outside(region).values() if number is not None]
         waiting += [each for kernel in made for each in kernel.operands if isinstance(each, int)]
         found: dict[int, _Kernel] = {}
         while waiting:
             number = waiting.pop()
-            if number in found or kept[number]:
+            if number in found or number in kept:
                 continue
             found[number] = self._kernel(region, [], number)
             made.insert(sorted(found).index(number), found[number])

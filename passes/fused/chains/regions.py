@@ -39,10 +39,13 @@ class Region:
         """The calls in whose place the kernels come."""
         return [*(call for call in self.makers if call not in self.kept), *self.readers]
 
+    def owners(self, groups: Groups) -> list[ir.Operation]:
+        """Of each of the makers' reductions, in their order, the call that has it."""
+        return [call for call in self.makers for _ in reductions(groups[callee(call)])]
+
     def numbers_of_kept(self, groups: Groups) -> list[int]:
         """Which of the makers' reductions, by their places among all of them, are those of the rows that are kept."""
-        owners = [call for call in self.makers for _ in reductions(groups[callee(call)])]
-        return [number for number, call in enumerate(owners) if call in self.kept]
+        return [number for number, call in enumerate(self.owners(groups)) if call in self.kept]
 
 
 class Regions:
