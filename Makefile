@@ -31,7 +31,7 @@ types: $(STAMP)
 	$(BIN)/mypy -p hloom
 
 lit: $(STAMP)
-	$(BIN)/lit -q tests/passes tests/tools
+	$(BIN)/lit -qv tests/passes tests/tools
 
 # No worker is started in place of one that crashed: the run could then wait forever for nothing.
 pytest: $(STAMP)

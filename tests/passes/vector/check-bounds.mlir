@@ -100,8 +100,9 @@ func.func private @unknown(%lo: index, %hi: index, %a: memref<40xf32>, %b: memre
 
 // -----
 
-// A buffer of halves seen as one of lanes has as many as its type says, and is named as what it is seen from.
-// CHECK: memref.global "private" constant @seen_constant_access_0 : memref<{{.*}}xi8> = dense<[108, 111, 97, 100, 10, 49, 54, 10, 105, 110, 112, 117, 116, 32, 48,
+// A buffer of halves seen as one of lanes has as many as its type says, and is named as what it is seen from. The location is given:
+// a text of more than 100 bytes, which a long path makes, is printed in hexadecimal.
+// CHECK: memref.global "private" constant @seen_constant_access_0 : memref<{{.*}}xi8> = dense<[108, 111, 97, 100, 10, 49, 54, 10, 105, 110, 112, 117, 116, 32, 48, 10,
 // CHECK-LABEL: func.func private @seen
 // CHECK: %[[LANES:.*]] = builtin.unrealized_conversion_cast %{{.*}} : memref<64xbf16> to memref<32xi32>
 // CHECK: %[[C17:.*]] = arith.constant 17 : index
@@ -109,6 +110,6 @@ func.func private @unknown(%lo: index, %hi: index, %a: memref<40xf32>, %b: memre
 // CHECK: vector.load %[[LANES]][%{{.*}}] : memref<32xi32>, vector<16xi32>
 func.func private @seen(%lo: index, %hi: index, %a: memref<64xbf16>) attributes {hloom.tiles = 1 : i64, hloom.inputs = 1 : i64} {
   %lanes = builtin.unrealized_conversion_cast %a : memref<64xbf16> to memref<32xi32>
-  %x = vector.load %lanes[%lo] : memref<32xi32>, vector<16xi32>
+  %x = vector.load %lanes[%lo] : memref<32xi32>, vector<16xi32> loc("x")
   return
 }
