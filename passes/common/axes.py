@@ -1,8 +1,8 @@
 """The axes of a group: which loops of its linalg ops are the same loop, and which of them may be tiled.
 
 Every linalg op has loops; every intermediate value ties the loops of its producer to those of its consumers, position by position. The
-classes of tied loops are the group's axes. An axis may be tiled iff in each op that has it, it is one parallel loop; every op that is
-not cheap has it; every result has it; and no intermediate is read along it other than at the loop's own index.
+classes of tied loops are the group's axes. An axis may be tiled iff in each op that has it, it is one parallel loop; every op has it that
+is not cheap enough to be repeated by tiles; every result has it; and no intermediate is read along it other than at the loop's own index.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from .rewriting import defining_op, walk
 
 CHEAP_POINTS = 4096
 """An op of fewer points, none of its results returned, may be recomputed by every tile."""
+CHEAP_SHARE = 8
+"""So may one whose work, done anew along all that it lacks, is no more than this part of the dearest op's: the mask that all heads of an
+attention share."""
 
 
 @dataclass
@@ -38,6 +41,11 @@ class TileOp:
     def points(self) -> int:
         """The product of the loops' extents."""
         return prod(self.extents)
+
+    @property
+    def work(self) -> int:
+        """How many ops it carries out: those of its body at every point."""
+        return self.points * sum(len(block.operations) for block in self.op.regions[0].blocks)
 
     @property
     def output_maps(self) -> list[ir.AffineMap]:
@@ -219,11 +227,14 @@ class Axes:
         returned = {made for made in map(self.producer, self.results) if made is not None}
         returned_ops = {number for number, _ in returned}
         tileable = {axis for axis, extent in self.extent.items() if extent > 1} - self.whole
-        for number, op in enumerate(self.ops):
+        for op in self.ops:
             for axis, parallel in zip(op.axes, op.parallel):
                 if not parallel or op.axes.count(axis) > 1:
                     tileable.discard(axis)
-            if number in returned_ops or op.points > CHEAP_POINTS:
+        most = max((op.work for op in self.ops), default=0) // CHEAP_SHARE
+        for number, op in enumerate(self.ops):
+            anew = op.work * prod(self.extent[axis] for axis in tileable - set(op.axes))
+            if number in returned_ops or (op.points > CHEAP_POINTS and anew > most):
                 tileable &= set(op.axes)
         for number, result in returned:
             op = self.ops[number]
