@@ -33,7 +33,7 @@ from hloom.dialects.target import TargetView, target_of
 from ..common.ops import FREE
 from ..common.rewriting import clone_with, defining_op, is_block_argument, ops_in, producer, replace, walk
 from ..fused.planner.codes import Code
-from ..fused.planner.cost import SECOND
+from ..fused.planner.cost import SECOND, overlapped
 from ..fused.planner.decisions import append_note
 from ..fused.planner.loop_wishes import LoopWishes
 from ..fused.planner.policy import policy_of
@@ -156,8 +156,8 @@ def _prices(dot: ir.Operation, sliced: _Sliced, trips: int, target: TargetView) 
     flops = 2 * summed * build.count_of(product) * SECOND // target.peak_flops(str(build.element_of(weight)))
     read = _moved(byte_size(weight.type), target)
     launch = target.launch_ps if target.kind == "cuda" else 0
-    inside = trips * (max(flops, read) + launch)
-    return inside, max(rows * flops, read) + 2 * _moved(rows * byte_size(product.type), target) + launch
+    inside = trips * (overlapped(read, flops) + launch)
+    return inside, overlapped(read, rows * flops) + 2 * _moved(rows * byte_size(product.type), target) + launch
 
 
 def _moved(size: int, target: TargetView) -> int:

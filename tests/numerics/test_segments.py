@@ -43,3 +43,26 @@ def test_parts_of_tiles(extents, shift, target):
         *rows,
         target=target,
     )
+
+
+@settings(max_examples=5, deadline=None)
+@given(st.lists(_WIDTHS, min_size=2, max_size=4), st.integers(0, 40), st.sampled_from(TARGETS))
+def test_reductions(widths, shift, target):
+    """Along the lanes that are cut, and across them; sums that know where a tile begins, and windows over channels in lanes."""
+    parts = [random(37, width) for width in widths]
+    images = [random(1, 9, 7, width) for width in widths]
+
+    def pooled(*x):
+        return F.max_pool2d(torch.cat(x[len(parts) :], -1).permute(0, 3, 1, 2), 3, 2, 1)
+
+    compare(
+        [
+            lambda *x: [torch.cat(x[: len(parts)], 1).sum(1), torch.cat(x[: len(parts)], 1).sum(0)],
+            lambda *x: [torch.cat(x[: len(parts)], 1).amax(0), torch.softmax(torch.cat(x[: len(parts)], 1), 1)],
+            lambda *x: [(x[0].roll(shift, 1) * x[0]).sum(1), F.pad(x[0], (3, 70)).mean(0)],
+            lambda *x: [pooled(*x), pooled(*x).mean((2, 3))],
+        ],
+        *parts,
+        *images,
+        target=target,
+    )

@@ -37,8 +37,13 @@ def is_large(group: Group) -> bool:
 
 
 def kernel_ps(memory: int, arithmetic: int, target: TargetView) -> int:
-    """The time of a kernel whose memory and arithmetic take so long: most of the lesser is hidden behind the larger."""
-    return target.launch_ps + max(memory, arithmetic) + min(memory, arithmetic) // EXPOSED
+    """The time of a kernel whose memory and arithmetic take so long."""
+    return target.launch_ps + overlapped(memory, arithmetic)
+
+
+def overlapped(memory: int, arithmetic: int) -> int:
+    """The time of both at once: most of the lesser is hidden behind the larger."""
+    return max(memory, arithmetic) + min(memory, arithmetic) // EXPOSED
 
 
 class CostModel:

@@ -44,6 +44,7 @@ from .next_rows import prefetch_rows
 from .packing import Scratch, pack, packable, panel_steps, rows_packable, summed
 from .partial_sums import PartialSums, added, float_that_is_summed, is_long, steps_together, sum_loops
 from .results import follows_in_registers, store_results
+from .segments import cuts, segments
 from .spare_lanes import SharedColumns, SpareLanes
 from .tile_prefetch import prefetch_tile, steps_over_pixels
 from .windows import Taps, Window, pieces, windows_of
@@ -194,7 +195,7 @@ class _Contraction:
 
         assert self.vector is not None
         count = self._chunk(self.vector, registers)
-        columns = partial(chunks, extents[self.vector], count, self.one, lines)
+        columns = partial(self._chunks, self.vector, count, lines)
         deep, some = steps_inside(self.work, self.jam, self.target), lines_inside(self.work, self.jam, self.target)
         if some:
             self._in_lines(columns, some)
@@ -277,13 +278,23 @@ class _Contraction:
         """All rows at each chunk of columns; at the last columns otherwise, where these leave lanes idle."""
         shared = SharedColumns.of(self.work, vector, self.jam, self.target) if self.step is None and not self.part else None
         if shared is None:
-            chunks(self.work.extents[vector], count, self.one, partial(self._rows, fixed))
+            self._chunks(vector, count, partial(self._rows, fixed))
             return
         chunks(shared.spare.first, count, self.one, partial(self._rows, fixed))
         whole, self.shared = self.work, shared
         self.work = shared.packed(whole, fixed, self.captured, self.scratch)
         self._row_blocks(Lanes(shared.lanes), partial(self._block, fixed, LinearIndex(), Lanes(self.one)))
         self.work, self.shared = whole, None
+
+    def _chunks(self, vector: int, count: int, body: Callable[[LinearIndex, Lanes], None]) -> None:
+        """All chunks of columns. Where the sum's body compares a column's number with constants, as concatenations do, what a chunk reads is
+        known between two of these (segments.py)."""
+        extent = self.work.extents[vector]
+        turns = cuts([self.work], vector, shortest=self.one) if self.step is None else None
+        if turns is None:
+            chunks(extent, count, self.one, body)
+        else:
+            segments(extent, turns, self.captured, count, self.one, body)
 
     def _rows(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes) -> None:
         """All rows of the jam loop at one chunk."""
@@ -293,7 +304,7 @@ class _Contraction:
         """All chunks of some rows, then of the next rows: results of short sums are stored line by line."""
 
         def lines(rows: int, row: LinearIndex) -> None:
-            chunks(self.work.extents[vector], count, self.one, lambda start, lanes: self._block(fixed, start, lanes, rows, row))
+            self._chunks(vector, count, lambda start, lanes: self._block(fixed, start, lanes, rows, row))
 
         self._row_blocks(Lanes(count), lines)
 

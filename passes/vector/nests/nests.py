@@ -58,7 +58,7 @@ def _contiguous(works: list[Work], dim: int) -> int:
                 stride = stride_along(m, storage, dim)
                 weight = 4 if number >= inputs else 3
                 score += weight if stride in (-1, 1) else 0 if stride == 0 else -weight
-        score += 1 if work.parallel[dim] else 0
+        score += 3 * work.neighbours_looked_up(dim) + (1 if work.parallel[dim] else 0)
     return score
 
 

@@ -8,6 +8,7 @@ rows (a matrix stored by rows times a vector), several rows are jammed, so that 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
@@ -28,8 +29,12 @@ from .body import Captured
 from .even_first import computes_even_first
 from .lanes import Lanes
 from .nests import dynamic_mask, lane_count, point_indices, static_mask, whole_part
+from .segments import cuts
 from .streams import AHEAD_BYTES, is_streamed
 from .work import Point, Work, stride_along
+
+Add = Callable[[LinearIndex, Lanes, list[ir.Value]], list[ir.Value]]
+"""Adds one chunk to the accumulators."""
 
 _JAMMED_ROWS = 4
 _PAGE_BYTES, _MOST_AHEAD_BYTES = 4096, 16384
@@ -65,6 +70,9 @@ class _RowSums:
         self.kept = [d for d in kept if d != self.jam]
         count = lane_count(works, vector, target, 2 if self.jam is not None else None)
         self.lanes = Lanes(count, even_first=count >= 2 * target.lanes(32) and computes_even_first(works, vector, target))
+        turns = cuts(works, vector, shortest=target.lanes(32))
+        self.turns = None if turns is None or turns.base is not None else turns
+        """Where a body turns that compares the vector loop's index, as concatenations do."""
 
     def _jam_loop(self, kept: list[int]) -> int | None:
         """A loop over rows along which an input that moves with the vector loop stands still."""
@@ -110,22 +118,32 @@ class _RowSums:
         return splat_of(self.lanes.type(element), neutral_element(op.name, element))
 
     def _along(self, fixed: dict[int, LinearIndex], rows: int, inner: list[LinearIndex], values: list[ir.Value]) -> list[ir.Value]:
-        extent = self.extents[self.vector]
+        add = partial(self._accumulate, fixed, rows, inner)
+        if self.turns is None:
+            return self._piece(LinearIndex(), self.extents[self.vector], add, values)
+        for first, end in self.turns.pieces():
+            values = self._piece(LinearIndex(constant=first), end - first, add, values)
+        return values
+
+    def _piece(self, first: LinearIndex, extent: int | ir.Value, add: Add, values: list[ir.Value]) -> list[ir.Value]:
+        """Adds `extent` elements of a row from `first` on. Of a row that is cut, lanes know how far their indices reach."""
         count = self.lanes.count
         whole = whole_part(extent, count)
 
         def chunk(start: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
-            return self._accumulate(fixed, rows, inner, start, self.lanes, carried)
+            lanes = self.lanes
+            if self.turns is not None and isinstance(whole, int):
+                lanes = replace(lanes, live=count, reach={variable: (0, whole - count) for variable in start.terms})
+            return add(start + first, lanes, carried)
 
         values = for_loop(0, whole, count, values, chunk)
-        if isinstance(extent, int):
-            rest: int | ir.Value = extent - whole
-            if not rest:
-                return values
-            mask = static_mask(count, rest)
+        if not isinstance(extent, int):
+            lanes = replace(self.lanes, mask=dynamic_mask(count, arith.subi(extent, whole)))
+        elif rest := extent % count:
+            lanes = replace(self.lanes, mask=static_mask(count, rest), live=0 if self.turns is None else rest)
         else:
-            mask = dynamic_mask(count, arith.subi(extent, whole))
-        return self._accumulate(fixed, rows, inner, LinearIndex.of(whole), replace(self.lanes, mask=mask), values)
+            return values
+        return add(first + LinearIndex.of(whole), lanes, values)
 
     def _accumulate(
         self, fixed: dict[int, LinearIndex], rows: int, inner: list[LinearIndex], start: LinearIndex, lanes: Lanes, values: list[ir.Value]

@@ -108,7 +108,8 @@ def _total(work: Work, loop: int, base: ir.Value | None) -> int | None:
 
 def _sizes(work: Work) -> list[ir.Value]:
     """The sizes that a tile computes of the slices that it writes."""
-    slices = [defining_op(value) for value in work.op.operands]
+    made = [defining_op(value) for value in work.op.operands]
+    slices = [defining_op(op.operands[1]) if op is not None and op.name == "linalg.fill" else op for op in made]
     return [size for op in slices if op is not None and op.name == "tensor.extract_slice" for size in list(op.operands)[1:]]
 
 

@@ -23,6 +23,8 @@ from .shared_reads import read_at_quotient
 
 _BENDING = ("arith.divui", "arith.remui", "arith.minsi", "arith.maxsi")
 """Ops whose result is not linear in the loops that their operands are linear in."""
+_STEPPING = ("arith.addi", "arith.subi", "arith.minsi", "arith.maxsi", "arith.index_cast")
+"""Ops whose result goes on with one of their operands, as far as it goes on at all."""
 _NEAR_BYTES = 16
 """Shuffles within so many bytes of a register are twice as many a cycle as those across."""
 
@@ -120,6 +122,21 @@ class Work:
     def looks_up(self) -> bool:
         """Whether the body reads elements at indices that it computes."""
         return any(op.name == "tensor.extract" for op in self._computing())
+
+    def neighbours_looked_up(self, dim: int) -> int:
+        """How many of the elements that the body reads at indices that it computes lie side by side along the loop `dim`, less those that
+        lie apart."""
+        stepping, apart, total = set[ir.Value](), set[ir.Value](), 0
+        for op in self._computing():
+            moved = {value for value in op.operands if value in stepping or value in apart}
+            if op.name == "linalg.index" and ir.IntegerAttr(op.attributes["dim"]).value == dim:
+                stepping.add(op.results[0])
+            elif op.name == "tensor.extract" and moved:
+                *others, last = list(op.operands)[1:]
+                total += 1 if last in stepping and moved.isdisjoint(others) else -1
+            elif moved and op.name != "tensor.extract":
+                (stepping if op.name in _STEPPING and moved <= stepping else apart).update(op.results)
+        return total
 
     def body_size(self) -> int:
         """Ops that a point takes."""

@@ -176,3 +176,87 @@ func.func private @rows(%a: tensor<3x64xf32>, %b: tensor<5x64xf32>) -> tensor<8x
   }
   return %r : tensor<8x64xf32>
 }
+
+#x = affine_map<(d0, d1) -> (d1)>
+#sums = affine_map<(d0, d1) -> (d0)>
+
+// Changed: Sums of rows that are concatenated: lanes are neighbours of a row, which is cut too, whatever few rows the tile has.
+// CHECK-LABEL: func.func private @sums_of_rows(
+// CHECK-SAME: %[[A:[a-z0-9]+]]: memref<128xf32>, %[[B:[a-z0-9]+]]: memref<128xf32>
+// CHECK-NOT: vector.gather
+// CHECK: %[[LEFT:.*]] = vector.load %[[A]]
+// CHECK: arith.addf %{{.*}}, %[[LEFT]]
+// CHECK: %[[RIGHT:.*]] = vector.load %[[B]]
+// CHECK: arith.addf %{{.*}}, %[[RIGHT]]
+// CHECK: vector.reduction <add>
+// CHECK-NOT: vector.gather
+// CHECK: return
+func.func private @sums_of_rows(%a: tensor<2x64xf32>, %b: tensor<2x64xf32>) -> tensor<2xf32> attributes {hloom.kind = "reduce"} {
+  %zero = arith.constant 0 : index
+  %last = arith.constant 63 : index
+  %half = arith.constant 64 : index
+  %start = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2xf32>
+  %columns = tensor.empty() : tensor<128xf32>
+  %r = scf.forall (%t) in (1) shared_outs(%o = %e) -> (tensor<2xf32>) {
+    %f = linalg.fill ins(%start : f32) outs(%o : tensor<2xf32>) -> tensor<2xf32>
+    %c = linalg.generic {indexing_maps = [#x, #sums], iterator_types = ["parallel", "reduction"]} ins(%columns : tensor<128xf32>) outs(%f : tensor<2xf32>) {
+    ^bb0(%unused: f32, %sum: f32):
+      %row = linalg.index 0 : index
+      %column = linalg.index 1 : index
+      %0 = arith.minsi %column, %last : index
+      %1 = tensor.extract %a[%row, %0] : tensor<2x64xf32>
+      %2 = arith.subi %column, %half : index
+      %3 = arith.maxsi %2, %zero : index
+      %4 = tensor.extract %b[%row, %3] : tensor<2x64xf32>
+      %5 = arith.cmpi slt, %column, %half : index
+      %6 = arith.select %5, %1, %4 : f32
+      %7 = arith.addf %sum, %6 : f32
+      linalg.yield %7 : f32
+    } -> tensor<2xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %c into %o[0] [2] [1] : tensor<2xf32> into tensor<2xf32>
+    }
+  }
+  return %r : tensor<2xf32>
+}
+
+// Changed: Sums of their columns: a loop over each operand's, inside which rows are added up.
+// CHECK-LABEL: func.func private @sums_of_columns(
+// CHECK-SAME: %[[A:[a-z0-9]+]]: memref<2560xf32>, %[[B:[a-z0-9]+]]: memref<2560xf32>
+// CHECK-NOT: vector.gather
+// CHECK: %[[LEFT:.*]] = vector.load %[[A]]
+// CHECK: arith.addf %{{.*}}, %[[LEFT]]
+// CHECK: %[[RIGHT:.*]] = vector.load %[[B]]
+// CHECK: arith.addf %{{.*}}, %[[RIGHT]]
+// CHECK-NOT: vector.gather
+// CHECK: return
+func.func private @sums_of_columns(%a: tensor<40x64xf32>, %b: tensor<40x64xf32>) -> tensor<128xf32> attributes {hloom.kind = "reduce"} {
+  %zero = arith.constant 0 : index
+  %last = arith.constant 63 : index
+  %half = arith.constant 64 : index
+  %start = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<128xf32>
+  %rows = tensor.empty() : tensor<40xf32>
+  %r = scf.forall (%t) in (1) shared_outs(%o = %e) -> (tensor<128xf32>) {
+    %f = linalg.fill ins(%start : f32) outs(%o : tensor<128xf32>) -> tensor<128xf32>
+    %c = linalg.generic {indexing_maps = [#x, #sums], iterator_types = ["parallel", "reduction"]} ins(%rows : tensor<40xf32>) outs(%f : tensor<128xf32>) {
+    ^bb0(%unused: f32, %sum: f32):
+      %column = linalg.index 0 : index
+      %row = linalg.index 1 : index
+      %0 = arith.minsi %column, %last : index
+      %1 = tensor.extract %a[%row, %0] : tensor<40x64xf32>
+      %2 = arith.subi %column, %half : index
+      %3 = arith.maxsi %2, %zero : index
+      %4 = tensor.extract %b[%row, %3] : tensor<40x64xf32>
+      %5 = arith.cmpi slt, %column, %half : index
+      %6 = arith.select %5, %1, %4 : f32
+      %7 = arith.addf %sum, %6 : f32
+      linalg.yield %7 : f32
+    } -> tensor<128xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %c into %o[0] [128] [1] : tensor<128xf32> into tensor<128xf32>
+    }
+  }
+  return %r : tensor<128xf32>
+}
