@@ -100,7 +100,8 @@ def _give_nothing_away() -> None:
 def _tracing_settings(chosen: Options) -> tuple[object, ...]:
     """What AOTAutograd's graphs follow from that torch's key leaves out."""
     kernels = torch.backends.cuda
-    return (chosen.bind, kernels.flash_sdp_enabled(), kernels.mem_efficient_sdp_enabled(), kernels.math_sdp_enabled())
+    dispatched = (torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set())  # a transform that fails may leave autograd off
+    return (chosen.bind, kernels.flash_sdp_enabled(), kernels.mem_efficient_sdp_enabled(), kernels.math_sdp_enabled(), *dispatched)
 
 
 def _is_whole() -> bool:

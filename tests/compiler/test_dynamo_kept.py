@@ -313,3 +313,14 @@ def test_torchs_key_is_its_own_and_read_once(monkeypatch):
     assert {f"{torch.__path__[0]}/_inductor/codecache.py", torch._C.__file__} <= {path for path, _ in files}
     monkeypatch.setattr(torch_source, "_files", lambda package: files[1:])
     assert ask() == of_torch() and len(asked) == 2
+
+
+def test_what_was_traced_where_dispatch_leaves_autograd_out_is_not_read_elsewhere():
+    """A transform that fails within torch may leave it out for the rest of the process, which must not tell later ones."""
+    net, x = nn.Linear(3, 2), torch.randn(4, 3, requires_grad=True)
+    with torch._C._AutoDispatchBelowAutograd():
+        assert again(net, x).grad_fn is None
+    again(net, x).sum().backward()
+    assert hits() == 0
+    again(net, x).sum().backward()
+    assert hits() == 1
