@@ -14,7 +14,7 @@ result is put into what was sliced, which is sliced again:
     after:       copy = aten.copy(slice, y);  new = aten.slice_scatter(x, copy, 0, 2, 4);  again = aten.slice.Tensor(new, 0, 2, 4)
 
 Declined, and left to run_decompositions: programs that change their inputs or state, or what other views of are read, or what has a view
-that decomposes into other ops than views, as diagonals do; ops of higher order; numbers that the program computes.
+that decomposes into other ops than views, as diagonals do; views by strides of a view, which read what it is a view of; ops of higher order; numbers that the program computes.
 """
 
 from __future__ import annotations
@@ -132,6 +132,8 @@ class _Decomposition:
         args, kwargs = arguments
         if node.target is operator.getitem and not isinstance(args[0], Node):
             return args[0][args[1]]
+        if node.target is torch.ops.aten.as_strided.default and _shares(node.args[0]):
+            raise Declined  # it reads memory of what its operand is a view of
         if not isinstance(node.target, torch._ops.OpOverload) or not node.target._schema.is_mutable:
             made = self.kept if stays(node.target, decomposition_of) else self.call
             return made(node.target, args, kwargs, node.meta)
