@@ -368,3 +368,12 @@ def test_few_channels_transposed() -> None:
         rtol=1e-4,
         atol=1e-4,
     )
+
+
+@pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int16])
+@pytest.mark.parametrize("function", [torch.gcd, torch.lcm])
+def test_divisors_and_multiples_that_no_type_holds(function, dtype) -> None:
+    limits = torch.iinfo(dtype)
+    ends = torch.tensor([limits.min, limits.min + 2, limits.max, limits.max - 5, 0, 1, 3, 6, 100, 126], dtype=dtype)
+    x, y = (each.reshape(-1) for each in torch.meshgrid(ends, ends, indexing="ij"))
+    assert torch.equal(hloom.compile(Function(function), x, y)(x, y), function(x, y))

@@ -25,7 +25,8 @@ def right_shift(op: TorchOp, x: ir.Value | int, count: ir.Value | int) -> ir.Val
 
 @torch_lowering("aten.gcd")
 def gcd(op: TorchOp, x: ir.Value, y: ir.Value) -> ir.Value:
-    """Euclid's algorithm on all elements until the last one is done."""
+    """Euclid's algorithm on all elements until the last one is done. As in eager, the least integer has no absolute value, and the divisor
+    may take its sign."""
     kind = op.result
     zero = build.zero(list(kind.shape), op.element)
 
@@ -39,12 +40,15 @@ def gcd(op: TorchOp, x: ir.Value, y: ir.Value) -> ir.Value:
         rest = build.elementwise("remainder", a, build.select(done, build.splat(kind, build.scalar(op.element, 1)), b))
         return [build.select(done, a, b), build.select(done, zero, rest)]
 
-    found, _ = build.while_loop([op.operand(x), op.operand(y)], goes_on, step)
-    return found if ir.IntegerType(op.element).is_unsigned else build.elementwise("abs", found)
+    numbers = [op.operand(y), op.operand(x)]
+    if not ir.IntegerType(op.element).is_unsigned:
+        numbers = [build.elementwise("abs", number) for number in numbers]
+    return build.while_loop(numbers, goes_on, step)[0]
 
 
 @torch_decomposition("aten.lcm")
 def lcm(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     divisor = x.gcd(y)
-    multiple = x.div(divisor + (divisor == 0), rounding_mode="trunc") * y
-    return multiple.abs() if multiple.dtype.is_signed else multiple
+    wide = torch.promote_types(divisor.dtype, torch.int32)  # a product of C's, whose sign is taken before it is narrowed
+    multiple = x.to(wide).div((divisor + (divisor == 0)).to(wide), rounding_mode="trunc") * y.to(wide)
+    return (multiple.abs() if wide.is_signed else multiple).to(divisor.dtype)
