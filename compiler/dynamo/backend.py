@@ -100,8 +100,10 @@ def _give_nothing_away() -> None:
 def _tracing_settings(chosen: Options) -> tuple[object, ...]:
     """What AOTAutograd's graphs follow from that torch's key leaves out."""
     kernels = torch.backends.cuda
-    dispatched = (torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set())  # a transform that fails may leave autograd off
-    return (chosen.bind, kernels.flash_sdp_enabled(), kernels.mem_efficient_sdp_enabled(), kernels.math_sdp_enabled(), *dispatched)
+    attention = (kernels.flash_sdp_enabled(), kernels.mem_efficient_sdp_enabled(), kernels.math_sdp_enabled())
+    # a transform of torch.func that fails may leave autograd off
+    dispatch = (torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set())
+    return (chosen.bind, *attention, *dispatch)
 
 
 def _is_whole() -> bool:

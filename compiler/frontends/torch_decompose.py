@@ -14,7 +14,8 @@ result is put into what was sliced, which is sliced again:
     after:       copy = aten.copy(slice, y);  new = aten.slice_scatter(x, copy, 0, 2, 4);  again = aten.slice.Tensor(new, 0, 2, 4)
 
 Declined, and left to run_decompositions: programs that change their inputs or state, or what other views of are read, or what has a view
-that decomposes into other ops than views, as diagonals do; views by strides of a view, which read what it is a view of; ops of higher order; numbers that the program computes.
+that decomposes into other ops than views, as diagonals do; views by strides of a view, which read what it is a view of; ops of higher
+order; numbers that the program computes.
 """
 
 from __future__ import annotations

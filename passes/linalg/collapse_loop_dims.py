@@ -24,6 +24,7 @@ not lie in one piece.
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import reduce
@@ -36,6 +37,7 @@ from ..common.edge import RESHAPES, before_edge
 from ..common.index_expression import digits_of, loops_of
 from ..common.rewriting import defining_op, erase_unused, i64_attr, integer, integers, ops_in, producer, replace, value_of, walk
 from ..common.scalars import Scalars
+from ..common.storage import row_major, strides_of_view
 from ..registry import register_pass
 from .lower_to_linalg import group_functions
 from .lowering import generic
@@ -238,11 +240,23 @@ def _is_cut(value: ir.Value, dim: int, following: int) -> bool:
     if (pad := producer(value, "tensor.pad")) is not None:
         around = list(zip(integers(pad, "static_low"), integers(pad, "static_high")))
         return any(map(any, around[dim : following + 1]))
-    op = producer(value, "tensor.extract_slice")
-    if op is None:
-        return False
-    whole, part = shape_of(op.operands[0]), shape_of(value)
-    return whole[dim + 1 : following + 1] != part[dim + 1 : following + 1]
+    strides = _strides(value)
+    return strides is None or strides[dim] != strides[following] * shape_of(value)[following]
+
+
+def _strides(value: ir.Value) -> tuple[int, ...] | None:
+    """How far elements lie apart along each dim of a tensor, which may be a part of another or a reshape of a part; None where that is told
+    by no strides."""
+    op = defining_op(value)
+    if op is None or op.name not in (*RESHAPES, "tensor.extract_slice"):
+        return row_major(shape_of(value))
+    source = op.operands[0]
+    strides = _strides(source)
+    if strides is None:
+        return None
+    if op.name in RESHAPES:
+        return strides_of_view(shape_of(value), shape_of(source), strides)
+    return tuple(map(operator.mul, strides, integers(op, "static_strides")))
 
 
 def _accesses(source: Generic) -> list[tuple[ir.Value, ir.AffineMap]]:

@@ -329,7 +329,8 @@ class StridesOfAView(nn.Module):
 
 
 @pytest.mark.parametrize(
-    "module", [TwoViews(), Counts(), ViewFirst(), Narrow(), Diagonal(), PartOfDiagonal(), DiagonalOfWhatChanges(), Strides(), StridesOfAView()]
+    "module",
+    [TwoViews(), Counts(), ViewFirst(), Narrow(), Diagonal(), PartOfDiagonal(), DiagonalOfWhatChanges(), Strides(), StridesOfAView()],
 )
 def test_changes_that_others_see_are_left_to_torch(module: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     whole: list[Any] = []

@@ -40,3 +40,13 @@ def test_shifted_windows_agree_with_eager() -> None:
     torch.manual_seed(0)
     module, x = ShiftedWindows().eval(), torch.randn(2, SIZE, SIZE, CHANNELS)
     torch.testing.assert_close(hloom.compile(module, x)(x), module(x), atol=1e-5, rtol=1e-5)
+
+
+def test_a_pool_at_places_that_another_pool_takes_a_part_of() -> None:
+    """The second reads some of the places; they do not lie beside each other."""
+    generator = torch.Generator().manual_seed(0)
+    first = torch.nn.FractionalMaxPool2d(2, output_size=3, _random_samples=torch.rand(1, 3, 2, generator=generator))
+    x = torch.randn(1, 3, 7, 8, generator=generator)
+    for second in (torch.nn.MaxPool2d(2), torch.nn.LPPool2d(2, 2)):
+        module = torch.nn.Sequential(first, second)
+        torch.testing.assert_close(hloom.compile(module, x)(x), module(x))

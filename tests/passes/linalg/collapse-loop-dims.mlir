@@ -130,6 +130,27 @@ func.func @whole(%x: tensor<7x7xf32>) -> tensor<3x7xf32> {
 
 // -----
 
+// Declined: So it is of a view of the slice with more dims.
+// CHECK-LABEL: func.func @view_of_cut
+// CHECK: iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME: ins(%{{.*}} : tensor<3x3x4xf32>)
+func.func @view_of_cut(%x: tensor<7x7x4xf32>) -> tensor<3x3xf32> {
+  %zero = arith.constant 0.0 : f32
+  %s = tensor.extract_slice %x[0, 0, 0] [3, 3, 4] [1, 1, 1] : tensor<7x7x4xf32> to tensor<3x3x4xf32>
+  %v = tensor.expand_shape %s [[0, 1], [2, 3], [4]] output_shape [3, 1, 1, 3, 4] : tensor<3x3x4xf32> into tensor<3x1x1x3x4xf32>
+  %e = tensor.empty() : tensor<3x3xf32>
+  %0 = linalg.fill ins(%zero : f32) outs(%e : tensor<3x3xf32>) -> tensor<3x3xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, 0, 0, d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>],
+    iterator_types = ["parallel", "parallel", "reduction"]} ins(%v : tensor<3x1x1x3x4xf32>) outs(%0 : tensor<3x3xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %2 = arith.maximumf %a, %b : f32
+    linalg.yield %2 : f32
+  } -> tensor<3x3xf32>
+  return %1 : tensor<3x3xf32>
+}
+
+// -----
+
 // Unchanged: One loop already, over tensors as they are.
 // CHECK-LABEL: func.func @none
 // CHECK-NOT: tensor.collapse_shape
