@@ -133,7 +133,7 @@ class _Decomposition:
         args, kwargs = arguments
         if node.target is operator.getitem and not isinstance(args[0], Node):
             return args[0][args[1]]
-        if node.target is torch.ops.aten.as_strided.default and _shares(node.args[0]):
+        if node.target is torch.ops.aten.as_strided.default and isinstance(node.args[0], Node) and _shares(node.args[0]):
             raise Declined  # it reads memory of what its operand is a view of
         if not isinstance(node.target, torch._ops.OpOverload) or not node.target._schema.is_mutable:
             made = self.kept if stays(node.target, decomposition_of) else self.call

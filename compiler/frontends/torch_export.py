@@ -25,7 +25,7 @@ from hloom.passes.errors import InvalidProgramError
 
 from .torch_checks import without_checks
 from .torch_decompose import without_onednn
-from .torch_nodes import quiet_notes, short_stacks, without_code
+from .torch_nodes import NOT_THE_USERS, of_error, quiet_notes, short_stacks, without_code
 from .torch_registry import differentiated_in_transforms, own_decompositions_first
 
 _TRANSFORMS = ("_functorch/eager_transforms.py", "_functorch/vmap.py")
@@ -141,7 +141,7 @@ def _export(module: torch.nn.Module, args: Any, kwargs: Any, dynamic_shapes: Any
             why = f"forward's course depends on what tensors hold (as by aten.item, aten.nonzero): {error}"
         elif op is not None:
             why = f"at {op}: {why}"
-        raise InvalidProgramError(f"torch.export failed: {why}", op=op, remedy=remedy) from error
+        raise InvalidProgramError(f"torch.export failed: {why}", op=op, loc=_line_of(error), stage="input", remedy=remedy) from error
 
 
 def _is_of_a_transform(error: Exception) -> bool:
@@ -183,9 +183,13 @@ def _name_as(module: torch.nn.Module, traced: torch.fx.GraphModule) -> None:
 
 def _failing_op(error: Exception) -> str | None:
     """The innermost torch op that was being traced."""
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
-    ops = (value for frame in reversed(frames) for value in frame.f_locals.values() if isinstance(value, torch._ops.OpOverload))
-    return next(map(str, ops), None)
+    return next(map(str, of_error(error, torch._ops.OpOverload)), None)
+
+
+def _line_of(error: Exception) -> str | None:
+    """The innermost line of the user's program that was being traced, as "file:line: source"."""
+    lines = [line for line in traceback.extract_tb(error.__traceback__) if not line.filename.startswith(NOT_THE_USERS)]
+    return next((f"{line.filename}:{line.lineno}: {line.line}" for line in reversed(lines)), None)
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ fold away in the end:
 
 from __future__ import annotations
 
+import linecache
 import re
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -30,6 +31,7 @@ from ..extraction import extracted, outer_values
 from .mlir_text import diagnostics
 from .torch_arrays import as_array
 from .torch_control_flow import ControlFlow, is_control_flow
+from .torch_nodes import NOT_THE_USERS, of_error
 from .torch_registry import FLOATS_OF_8_BITS, TorchOp, element_type, lowering_of
 from .torch_scalars import give_scalars_a_dimension
 
@@ -38,6 +40,7 @@ SMALL = 1024
 
 _DYNAMO_ROOT = re.compile(r"[LG]\['(\w+)'\]\.?")
 _LOADS_TORCH_CASTS = "builtin.module(torch-func-backend-type-conversion)"
+_FRAME = re.compile(r'File "(.*)", line (\d+),')
 _PIPELINE = (
     "builtin.module(func.func(torch-match-quantized-custom-ops),torchdynamo-export-to-torch-backend-pipeline,"
     "torch-backend-to-stablehlo-backend-pipeline{allow-non-finites=true})"
@@ -62,10 +65,12 @@ def _import(program: torch.fx.GraphModule, context: ir.Context) -> ir.Module:
         importer.import_stateless_graph(program.graph, func_name="main")
     except (NotImplementedError, ValueError, TypeError, KeyError, RuntimeError, ir.MLIRError) as error:
         makers = (n for n in program.graph.nodes if error.args and getattr(n.meta.get("val"), "dtype", None) == error.args[0])
-        name = next((f"the result of {maker.target}" for maker in makers), "the program")
-        raise UnsupportedOpError(
-            f"torch-mlir does not import {name}: {error}", stage="input", remedy="write the module with other torch ops"
-        ) from error
+        maker = next(makers, None)
+        node = maker or next(of_error(error, Node), None)
+        name = "the program" if node is None else f"the result of {node.target}" if maker is not None else str(node.target)
+        op, place = (None, None) if node is None else (str(node.target), line_of(node) or None)
+        message, remedy = f"torch-mlir does not import {name}: {error}", "write the module with other torch ops"
+        raise UnsupportedOpError(message, op=op, loc=place, stage="input", remedy=remedy) from error
     return importer.module
 
 
@@ -88,11 +93,22 @@ def _not_lowered(module: ir.Module, why: str) -> UnsupportedOpError:
     remedy = "write the module with other torch ops"
     left = walk(module.operation, lambda op: op.name.startswith("torch.") and any(map(_is_tensor, op.results)))
     culprit = next((op for op in left if not _is_lowered_alone(op)), next(iter(left), None))
-    if culprit is None or not isinstance(culprit.location, ir.NameLoc):
+    if culprit is None:
         return UnsupportedOpError(f"torch-mlir does not lower the program to StableHLO: {why}", stage="input", remedy=remedy)
-    name, place = culprit.location.name_str.rpartition("/")[2], str(culprit.location)
+    location = culprit.location
+    name = location.name_str.rpartition("/")[2] if isinstance(location, ir.NameLoc) else culprit.name
+    place = _told_place(location)
     message = f"torch-mlir does not lower {name} to StableHLO: {str(culprit)[:300]}"
     return UnsupportedOpError(message, op=name, loc=place, stage="input", remedy=remedy)
+
+
+def _told_place(location: ir.Location) -> str:
+    """A node's place, with the source of the line where there is one: "file:line: source"."""
+    inner = location.child_loc if isinstance(location, ir.NameLoc) else location
+    if not isinstance(inner, ir.FileLineColLoc):
+        return str(location)
+    source = linecache.getline(inner.filename, inner.start_line).strip()
+    return f"{inner.filename}:{inner.start_line}: {source}" if source else str(location)
 
 
 def _is_lowered_alone(op: ir.Operation) -> bool:
@@ -119,7 +135,8 @@ class _Cache(ContextCache):
     program."""
 
     def get_node_location(self, node: Node) -> ir.Location:
-        place = super().get_node_location(node) or ir.Location.unknown(context=self._c)
+        line = _place_of(node)
+        place = ir.Location.file(*line[:2], 0, context=self._c) if line else ir.Location.unknown(context=self._c)
         if node.op != "call_function":
             return place
         scope = _module_path(node)
@@ -153,7 +170,9 @@ class _NodeImporter(GraphNodeImporter):
         except (NotImplementedError, ValueError, TypeError, KeyError) as error:
             name = str(node.target)
             why = f"torch-mlir does not import {name}: {error}"
-            raise UnsupportedOpError(why, op=name, loc=str(loc), stage="input", remedy="write the module with other torch ops") from error
+            raise UnsupportedOpError(
+                why, op=name, loc=_told_place(loc), stage="input", remedy="write the module with other torch ops"
+            ) from error
 
     def _import_scalar_as_tensor(self, loc: ir.Location, arg: Any) -> ir.Value:
         """torch-mlir has a float where a tensor is asked for (`1.1 - x`) in f32, which rounds what goes with f64."""
@@ -249,12 +268,17 @@ def _type_of(value: torch.Tensor) -> ir.RankedTensorType:
 
 def line_of(node: Node) -> str:
     """The line of the user's program that the node comes from, as "file:line: source"; empty where torch does not tell."""
+    place = _place_of(node)
+    return ":".join(map(str, place[:2])) + f": {place[2]}" if place else ""
+
+
+def _place_of(node: Node) -> tuple[str, int, str] | None:
+    """The file, number and text of the innermost line that is not torch's own, where there is one."""
     lines = [line.strip() for line in (node.meta.get("stack_trace") or "").splitlines() if line.strip()]
-    for place, source in reversed(list(zip(lines, [*lines[1:], ""]))):
-        if place.startswith("File "):
-            file, number = place.removeprefix("File ").split(", ")[:2]
-            return f"{file.strip(chr(34))}:{number.removeprefix('line ')}: {source}"
-    return ""
+    frames = [(*found.groups(), source) for line, source in zip(lines, [*lines[1:], ""]) if (found := _FRAME.match(line))]
+    users = [frame for frame in frames if not frame[0].startswith(NOT_THE_USERS)]
+    file, number, source = (users or frames or [(None, 0, "")])[-1]
+    return None if file is None else (file, int(number), source)
 
 
 def _check_results(op: TorchOp, results: Sequence[ir.Value | None]) -> None:

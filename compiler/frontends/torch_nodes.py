@@ -6,14 +6,21 @@ import contextlib
 import sys
 import traceback
 from collections.abc import Iterator
+from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, TypeVar
 
+import torch
 from torch._C import DisableTorchFunction  # type: ignore[attr-defined]
 from torch.fx import Graph, GraphModule, proxy
 from torch.fx._lazy_graph_module import _LazyGraphModule, _use_lazy_graph_module
 from torch.fx.experimental import proxy_tensor
 from torch.fx.experimental.symbolic_shapes import uninteresting_files
+
+NOT_THE_USERS = (str(Path(torch.__file__).parent), str(Path(__file__).parents[1]), "<")
+"""What the files of torch and of the compiler begin with, and code that is in no file."""
+
+_T = TypeVar("_T")
 
 
 @contextlib.contextmanager
@@ -66,15 +73,26 @@ class _Stack:
         return _Stack()
 
     def summary(self) -> traceback.StackSummary:
-        """The outermost `forward`, behind which torch looks for the user's code, and what is there beside torch's own tracing."""
+        """The outermost `forward`, behind which torch looks for the user's code, and what is there beside torch's own tracing. The
+        innermost line of the user's is told as one: torch may keep no others."""
         frames: list[FrameType] = []
         frame: FrameType | None = sys._getframe(1)
         while frame is not None:
             frames.append(frame)
             frame = frame.f_back
+        users = next((each for each in frames if not each.f_code.co_filename.startswith(NOT_THE_USERS)), None)
         frames.reverse()
         first = next((place for place, each in enumerate(frames) if each.f_code.co_name == "forward"), len(frames))
         unwanted = uninteresting_files()
         kept = [each for each in frames[first + 1 :] if each.f_code.co_filename not in unwanted]
-        told = ((each.f_code, each.f_lineno) for each in (*frames[first : first + 1], *kept))
-        return traceback.StackSummary(traceback.FrameSummary(code.co_filename, line, code.co_name) for code, line in told)
+        told = (
+            (each.f_code, each.f_lineno, "forward" if each is users else each.f_code.co_name)
+            for each in (*frames[first : first + 1], *kept)
+        )
+        return traceback.StackSummary(traceback.FrameSummary(code.co_filename, line, name) for code, line, name in told)
+
+
+def of_error(error: Exception, kind: type[_T]) -> Iterator[_T]:
+    """What was at hand where an error was raised, the innermost first."""
+    for frame, _ in reversed(list(traceback.walk_tb(error.__traceback__))):
+        yield from (value for value in frame.f_locals.values() if isinstance(value, kind))

@@ -249,7 +249,7 @@ def _strides(value: ir.Value) -> tuple[int, ...] | None:
     by no strides."""
     op = defining_op(value)
     if op is None or op.name not in (*RESHAPES, "tensor.extract_slice"):
-        return row_major(shape_of(value))
+        return row_major(tuple(shape_of(value)))
     source = op.operands[0]
     strides = _strides(source)
     if strides is None:

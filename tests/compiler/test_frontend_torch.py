@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -118,6 +120,24 @@ def test_a_refusal_names_the_op_that_is_not_lowered_among_others_that_are() -> N
     with pytest.raises(UnsupportedOpError, match="torch-mlir does not lower aten.linalg_ldl_factor_ex.default to StableHLO") as caught:
         load_program(lambda x: torch.linalg.ldl_factor_ex(x * 2)[0] + x.tanh(), (torch.ones(8, 8),))
     assert caught.value.op == "aten.linalg_ldl_factor_ex.default"
+    assert caught.value.loc is not None and re.fullmatch(rf"{re.escape(__file__)}:\d+: .*ldl_factor_ex.*", caught.value.loc)
+
+
+def test_what_torch_does_not_export_is_told_by_the_line_of_the_users() -> None:
+    with pytest.raises(InvalidProgramError, match="torch.export failed: at aten.linalg_lstsq.default") as caught:
+        load_program(lambda a, b: torch.linalg.lstsq(a, b).residuals + 1, (torch.ones(5, 3), torch.ones(5, 2)))
+    assert caught.value.op == "aten.linalg_lstsq.default" and caught.value.stage == "input" and caught.value.remedy
+    assert caught.value.loc is not None and re.fullmatch(rf"{re.escape(__file__)}:\d+: .*lstsq.*", caught.value.loc)
+
+
+def test_what_torch_mlir_does_not_import_is_told_by_its_line() -> None:
+    def function(x):
+        return torch.quantize_per_tensor(x, 0.1, 0, torch.quint8)
+
+    with pytest.raises(UnsupportedOpError, match="torch-mlir does not import") as caught:
+        load_program(function, (torch.ones(8),))
+    assert caught.value.op is not None and "quantize_per_tensor" in caught.value.op
+    assert caught.value.loc is not None and "torch.quantize_per_tensor(x, 0.1, 0" in caught.value.loc
 
 
 def test_torchscript_is_refused():
