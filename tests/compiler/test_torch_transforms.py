@@ -102,6 +102,7 @@ _DERIVED = {
     "pairs": (nn.functional.pdist, torch.randn(5, 4)),
     "bags": (_bags, torch.randn(8, 4)),
     "means of bags": (partial(_bags, mode="mean", padding_idx=1), torch.randn(8, 4)),
+    "largest of bags": (partial(_bags, mode="max", padding_idx=1), torch.randn(8, 4)),
     "segments": (lambda x: torch.segment_reduce(x, "mean", lengths=torch.tensor([3, 0, 4]), initial=0.0), torch.randn(7, 3)),
     "places": (_put, torch.randn(5, 4), torch.randn(3, 4)),
     "a mask": (lambda x: x.index_put((x > 0,), x.sum()), torch.randn(4, 5)),

@@ -99,12 +99,12 @@ def with_gradients(
     include_last_offset: bool = False,
     padding_index: int = -1,
 ) -> Any:
-    """Declined: gradients by the rows' frequencies, sparse ones, bags without rows, and in torch.func's transforms the largest rows."""
+    """Declined: gradients by the rows' frequencies, sparse ones, bags without rows."""
     if scale_grad_by_freq or sparse or not len(indices):
         return NotImplemented
     if is_functorch_wrapped_tensor(table) or (weights is not None and is_functorch_wrapped_tensor(weights)):
         if mode == _MAX:
-            return NotImplemented
+            return _largest(table, indices, offsets, len(offsets) - include_last_offset, padding_index)
         return _added(table, weights, indices, offsets, mode, len(offsets) - include_last_offset, padding_index)
     return _Bags.apply(table, weights, indices, offsets, mode, include_last_offset, padding_index)
 
@@ -119,6 +119,25 @@ def _added(
     if mode == _MEAN:
         made = made / counts.new_zeros([bags, 1]).index_add(0, bag, counts).clamp(min=1)
     return made, bag, torch.zeros_like(offsets), torch.zeros_like(offsets)
+
+
+def _largest(table: Tensor, indices: Tensor, offsets: Tensor, bags: int, padding: int) -> tuple[Tensor, ...]:
+    """The same of the largest elements of bags."""
+    bag, counts = _numbers(indices, offsets), (indices != padding).unsqueeze(1)
+    rows = table.detach().index_select(0, indices)
+    rows = torch.where(counts, rows, -torch.inf)
+    made = torch.full_like(rows[:1], -torch.inf).expand(bags, -1).scatter_reduce(0, bag.unsqueeze(1).expand(rows.shape), rows, "amax")
+    first = _first(counts & (rows == made.index_select(0, bag)), bag, bags)
+    found = table.gather(0, indices[first.clamp(max=len(indices) - 1)])
+    return torch.where(first < len(indices), found, 0), bag, torch.zeros_like(offsets), torch.zeros_like(offsets)
+
+
+def _first(chosen: Tensor, bag: Tensor, bags: int) -> Tensor:
+    """Of each bag and column the number of the first row that is chosen there; the count of rows where none is."""
+    count = len(bag)
+    places = torch.where(chosen, torch.arange(count).unsqueeze(1), count)
+    start = torch.full((bags, chosen.shape[1]), count)
+    return start.scatter_reduce(0, bag.unsqueeze(1).expand(places.shape), places, "amin")
 
 
 def _numbers(indices: Tensor, offsets: Tensor) -> Tensor:
@@ -144,14 +163,13 @@ class _Bags(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor, *_: None) -> tuple[Tensor | None, ...]:
         table, weights, indices, offsets, made = ctx.saved_tensors
-        bags, numbers = len(made), torch.arange(len(indices))
+        bags = len(made)
         bag = _numbers(indices, offsets)
         counts = (indices != ctx.padding).unsqueeze(1)
         start = torch.zeros_like(table)
         if ctx.mode == _MAX:
             largest = counts & (table.index_select(0, indices) == made.index_select(0, bag))
-            places = torch.where(largest, numbers.unsqueeze(1), len(indices))
-            first = torch.full(made.shape, len(indices)).scatter_reduce(0, bag.unsqueeze(1).expand(places.shape), places, "amin")
+            first = _first(largest, bag, bags)
             rows = indices[first.clamp(max=len(indices) - 1)]
             return start.scatter_add(0, rows, torch.where(first < len(indices), gradient, 0)), *[None] * 6
         if ctx.mode == _MEAN:
