@@ -15,7 +15,7 @@ Where taps are d apart, lines and pixels in steps of d are convolved alone: d ×
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import ceil
+from math import ceil, prod
 from typing import TypeVar
 
 import numpy as np
@@ -52,9 +52,20 @@ def is_transformed(value: ir.Value) -> bool:
 
 def outputs_of(value: ir.Value) -> int:
     """m of such a filter."""
+    return _transform(value)[1] - TAPS + 1
+
+
+def _transform(value: ir.Value) -> list[int]:
+    """The shape of such a filter's transform."""
     op = defining_op(value)
     assert op is not None
-    return ir.RankedTensorType(op.operands[0].type).shape[1] - TAPS + 1
+    return list(ir.RankedTensorType(op.operands[0].type).shape)
+
+
+def winograd_products(value: ir.Value, images: Sequence[int], apart: Sequence[int]) -> int:
+    """Multiplications with such a filter for results of a number of images and their extents, taps so far `apart` in the last two."""
+    outputs, weights = outputs_of(value), prod(_transform(value))
+    return weights * prod(images[:-2]) * prod(tiles_along(extent, step, outputs) for extent, step in zip(images[-2:], apart))
 
 
 def taps_apart(pixels: ir.AffineMap, filters: ir.AffineMap) -> tuple[int, int]:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import hloom
+from hloom.compiler.target import resolve
 
 TEXT = """
 func.func @main(%x: tensor<8x16xf32>, %w: tensor<16x4xf32>, %b: tensor<4xf32>) -> (tensor<8x4xf32>, tensor<8xf32>) {
@@ -156,12 +157,13 @@ CAUSAL = """func.func @main(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
 }"""
 
 
-@pytest.mark.parametrize(("text", "once", "expected"), [
-    (CONSTANT_TABLE, 512, lambda x: x * np.cos(np.sin(np.arange(128, dtype=np.float32)))),
-    (CAUSAL, 0, np.tril),  # to compare is cheaper than to read
+@pytest.mark.parametrize(("text", "cache", "once", "expected"), [
+    (CONSTANT_TABLE, 30e9, 512, lambda x: x * np.cos(np.sin(np.arange(128, dtype=np.float32)))),
+    (CAUSAL, 30e9, 0, np.tril),  # to compare is cheaper than to read
+    (CAUSAL, 300e9, 4096, np.tril),  # it is not
 ])  # fmt: skip
-def test_what_no_argument_reaches_is_computed_once(text, once, expected, tmp_path):
-    exe = hloom.compile(text, target="cpu")
+def test_what_no_argument_reaches_is_computed_once(text, cache, once, expected, tmp_path):
+    exe = hloom.compile(text, target=resolve("cpu").with_entries({"llc_bytes_per_second": int(cache), "f32_flops": 200_000_000_000}))
     (spec,) = exe.signature.inputs
     x = np.random.default_rng(0).standard_normal(spec.shape).astype(np.float32)
     assert sum(made.nbytes for made in exe.program.init_results) == once

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
@@ -19,6 +20,7 @@ from ...common.ops import OPS, Kind, is_elementwise, kind_of, name_in_table
 from ...common.rewriting import integer, integers, padding_pairs
 from ...common.scans import scan_dim
 from ...common.scatter_windows import Windows
+from ...common.winograd import is_transformed, winograd_products
 from ...errors import UnsupportedOpError
 from .axes import var
 from .records import IDENTITY, SCALAR, AccessMap, Value
@@ -43,6 +45,7 @@ class Facts:
     scanned: int | None = None
     grows: bool = False
     computes: int = 0
+    products_percent: int = 100
 
 
 def facts_of(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
@@ -280,7 +283,11 @@ def _convolution(op: ir.Operation, number: int, operands: Sequence[Value], resul
     for dim, plain in ((dims.input_batch_dimension, outer), (dims.input_feature_dimension, inner)):
         left[dim] = opaque(number, (plain, channel), lhs.shape[dim]) if grouped else plain
     right[dims.kernel_input_feature_dimension], right[dims.kernel_output_feature_dimension] = inner, channel
-    return _facts(op, (AccessMap(tuple(left)), AccessMap(tuple(right))), tuple(ranges))
+    maps, percent = (AccessMap(tuple(left)), AccessMap(tuple(right))), 100
+    if is_transformed(op.operands[1]):
+        images = [results[0].shape[d] for d in (dims.output_batch_dimension, *dims.output_spatial_dimensions)]
+        percent = 100 * winograd_products(op.operands[1], images, rhs_dilation[-2:]) // (results[0].elements * prod(ranges))
+    return replace(_facts(op, maps, tuple(ranges)), products_percent=percent)
 
 
 def _scatter(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:

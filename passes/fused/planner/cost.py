@@ -126,7 +126,7 @@ class CostModel:
 
     def contraction(self, op: Op) -> int:
         """Picoseconds of the generated kernel's arithmetic. No tensor core multiplies what has a channel of its own for each result."""
-        flops = contraction_flops(op, self.values)
+        flops = contraction_flops(op, self.values) * op.products_percent // 100
         if self.target.kind == "cuda" and _has_single_channels(op):
             return flops * SECOND * 100 // (WINDOWS_PERCENT * self.target.f32_flops)
         return flops * SECOND // max(1, self.target.peak_flops(self.values[op.reads[0].value].element if op.reads else "f32"))

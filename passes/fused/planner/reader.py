@@ -241,6 +241,7 @@ class _Reader:
             number, draft.name, facts.kind, draft.operands, draft.results, reads, facts.ranges, facts.work, facts.row, draft.free, node,
             draft.operands[0] if facts.overwrites else None, draft.loc, facts.scanned, facts.grows,
             self.values[draft.results[0]].type if draft.results else "", window=self.window(number, draft), computes=facts.computes,
+            products_percent=facts.products_percent,
         )  # fmt: skip
 
     def window(self, number: int, draft: _OpDraft) -> int | None:

@@ -76,7 +76,8 @@ class Op:
     dimension; `overwrites`: the value that a dynamic_update_slice may update in place; `scanned`: the dimension of its result along which
     each element needs all before it; `grows`: it updates in place, in a kernel of its own; `type`: of its first result; `blocks`: those
     that it runs; `window`: of a dynamic_update_slice whose operand dies there, what it writes into it; `computes`: of a scatter, the most
-    work for an element of its updates that its kernel may do itself.
+    work for an element of its updates that its kernel may do itself; `products_percent`: of a contraction, how much of its products its
+    algorithm multiplies.
     """
 
     id: int
@@ -98,6 +99,7 @@ class Op:
     blocks: tuple[int, ...] = ()
     window: int | None = None
     computes: int = 0
+    products_percent: int = 100
 
 
 @dataclass(frozen=True, slots=True)

@@ -287,8 +287,8 @@ class _Contraction:
         self.work, self.shared = whole, None
 
     def _chunks(self, vector: int, count: int, body: Callable[[LinearIndex, Lanes], None]) -> None:
-        """All chunks of columns. Where the sum's body compares a column's number with constants, as concatenations do, what a chunk reads is
-        known between two of these (segments.py)."""
+        """All chunks of columns. Where the sum's body compares a column's number with constants, as concatenations do, what a chunk reads
+        is known between two of these (segments.py)."""
         extent = self.work.extents[vector]
         turns = cuts([self.work], vector, shortest=self.one) if self.step is None else None
         if turns is None:
