@@ -20,6 +20,8 @@ Gradients whose forward pass is in the program too, and has a result of its own,
 of its rows, which that returns then: whatever stands between the two is no matter, and join-contractions makes one group of forward
 (chains/regions.py, chains/numbers.py).
 
+Rows may be several dimensions that all sums are over: heads that share keys. `hloom.live` tells which of them a mask goes by.
+
 It goes by dimensions (chains/dims.py): softmax, masks, biases, dropout and scales are ops like all others. A group is found from a value
 that two contractions read, one of which sums over another dimension than the other. What makes it joins, and what else reads what is as
 large, as long as the dimension that is the rows is kept by all, or summed by contractions that nothing in the loop reads.
@@ -167,9 +169,8 @@ class _Joiner:
 
     def _rows_of(self, region: _Region) -> tuple[Rows, int | None]:
         """The rows that a tile goes by, of which a mask leaves columns out where there are such, and from which column on it does."""
-        sums = [rows.sums for rows in region.rows]
         for rows in region.rows:
-            told = not rows.written and sums.count(rows.sums) == 1
+            told = not rows.written and len({each.together for each in region.rows if each.sums == rows.sums}) == 1
             operands = [each if isinstance(each, ir.Value) else None for each in region.operands]
             ahead = Masks(self.groups, region.function, operands).ahead_of(rows.read, rows.reduced) if told else None
             if ahead is not None and ahead < rows.columns:

@@ -99,7 +99,7 @@ def _too_large(function: ir.Operation, target: TargetView) -> tuple[ir.Value, in
         return None
     axes = Axes(tiled, [before_edge(v) for v in ops[-1].operands])
     sizes, loop = choose_tile_sizes(axes, target), row_loop(function, axes, target)
-    kept = temporaries(axes, sizes if loop is None else {**sizes, loop.axis: loop.rows})
+    kept = temporaries(axes, sizes if loop is None else {**sizes, **loop.block})
     if sum(kept.values()) <= target.tile_bytes:
         return None
     computed = [item for item in kept.items() if (op := defining_op(item[0])) is not None and op.name == "linalg.generic"]

@@ -153,3 +153,22 @@ def test_a_loss_of_dot_product_attention(heads):
     program = jax.value_and_grad(loss, argnums=(0, 1, 2, 3))
     found, expected = hloom.compile(program, *inputs)(*inputs), in_f64(program, inputs)
     assert max(map(error, jax.tree.leaves(found), jax.tree.leaves(expected))) < 2e-6
+
+
+@pytest.mark.parametrize("sizes", [(2, 2, 333), (3, 4, 450), (2, 16, 120)], ids=str)
+@pytest.mark.parametrize("causal", [True, False])
+def test_heads_that_share_keys(causal, sizes):
+    """Rows are those of all heads that share keys: sums over both; also where these are the more."""
+    heads, sharing, tokens = sizes
+
+    def loss(q, k, v):
+        return jnp.sum(jax.nn.dot_product_attention(q, k, v, is_causal=causal) ** 2)
+
+    random = np.random.default_rng(0)
+    shapes = [(2, tokens, heads * sharing, 40), *[(2, tokens, heads, 40)] * 2]
+    inputs = [random.standard_normal(shape).astype(np.float32) for shape in shapes]
+    program = jax.value_and_grad(loss, argnums=(0, 1, 2))
+    exe = hloom.compile(program, *inputs)
+    assert len(decisions(exe)) == 1
+    assert exe.arena_bytes < 4 * inputs[0].nbytes, "no matrix of scores is in memory"
+    assert max(map(error, jax.tree.leaves(exe(*inputs)), jax.tree.leaves(in_f64(program, inputs)))) < 2e-6

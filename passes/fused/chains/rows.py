@@ -1,4 +1,7 @@
-"""Which dimension of a group may be its rows: contractions sum over it, and all else keeps it (join-row-blocks)."""
+"""Which dimensions of a group may be its rows: contractions sum over them, and all else keeps them (join-row-blocks).
+
+Heads that share keys are rows of these, too: dk[n, d] = sum over head, row of ds[head, row, n] * q[head, row, d]
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,8 @@ class Rows:
     """How many rows and columns each batch has of the large values, and where these lie in what contractions read."""
 
     batches: int
+    together: tuple[Dim, ...]
+    """The dimensions that are summed with each other: one of them is the rows, and the others (heads that share keys) have so many each."""
     rows: int
     columns: int
     read: list[Place]
@@ -45,17 +50,16 @@ def rows_of(function: ir.Operation, size: int) -> list[Rows]:
     most contractions sum over."""
     dims = Dims(function)
     dots = [op for op in dims.ops if op.name == _DOT]
-    able = [c for c in dict.fromkeys(c for op in dots for c in _summed(dims, op)) if _goes_by(c, dims, size)]
+    able = [together for together in dict.fromkeys(_summed(dims, op) for op in dots) if _goes_by(together, dims, size)]
     if not able or not _keeps_batches(function, dims, dots):
         return []
-    found = [_figures(function, c, dims, dots, size) for c in able]
+    found = [_figures(function, c, together, dims, dots, size) for together in able for c in together]
     return sorted((rows for rows in found if rows is not None), key=lambda rows: (rows.columns, -rows.sums))
 
 
-def _summed(dims: Dims, op: ir.Operation) -> list[Dim]:
-    """What a contraction sums over, in the order of its operand's dimensions."""
-    summed = dims.reduces(op)
-    return [c for c in dims.classes(op.operands[0]) if c is not None and c in summed]
+def _summed(dims: Dims, op: ir.Operation) -> tuple[Dim, ...]:
+    """What a contraction sums over, the longest first."""
+    return tuple(sorted(dims.reduces(op), key=lambda c: (-shape_of(c[0])[c[1]], dims.classes(op.operands[0]).index(c))))
 
 
 def _keeps_batches(function: ir.Operation, dims: Dims, dots: list[ir.Operation]) -> bool:
@@ -71,22 +75,25 @@ def _before_view(value: ir.Value) -> ir.Value:
     return op.operands[0] if op is not None and op.name == "stablehlo.reshape" else value
 
 
-def _goes_by(c: Dim, dims: Dims, size: int) -> bool:
-    if c in dims.bad:
+def _goes_by(together: tuple[Dim, ...], dims: Dims, size: int) -> bool:
+    rows = set(together)
+    if not rows or rows & dims.bad:
         return False
     behind: set[ir.Operation] = set()
     for op in dims.ops:
-        has = [value for value in (*op.operands, *op.results) if c in dims.classes(value)]
-        if any(dims.classes(value).count(c) > 1 for value in has):
+        classes = [dims.classes(value) for value in (*op.operands, *op.results)]
+        if any(each.count(c) > 1 for each in classes for c in rows):
             return False
+        has = any(rows & set(each) for each in classes)
         reads = any(defining_op(value) in behind for value in op.operands)
-        sums = c in dims.reduces(op)
-        if (reads and has) or (sums and (op.name != _DOT or len(_summed(dims, op)) > 1)):
+        sums = rows & dims.reduces(op)
+        if (reads and has) or (sums and (op.name != _DOT or dims.reduces(op) != rows)):
             return False
         if reads or sums:
             behind.add(op)
         if any(
-            count_of(value) >= size and c not in dims.classes(value) and not _is_constant(value) for value in (*op.operands, *op.results)
+            count_of(value) >= size and not rows <= set(each) and not _is_constant(value)
+            for value, each in zip((*op.operands, *op.results), classes)
         ):
             return False
     return True
@@ -97,16 +104,16 @@ def _is_constant(value: ir.Value) -> bool:
     return op is not None and op.name == "stablehlo.constant"
 
 
-def _figures(function: ir.Operation, c: Dim, dims: Dims, dots: list[ir.Operation], size: int) -> Rows | None:
+def _figures(function: ir.Operation, c: Dim, together: tuple[Dim, ...], dims: Dims, dots: list[ir.Operation], size: int) -> Rows | None:
     batches = min(prod(shape_of(op.operands[0])[d] for d in dimensions(op).lhs_batching_dimensions) for op in dots)
-    rows = shape_of(c[0])[c[1]]
+    rows, all_rows = shape_of(c[0])[c[1]], prod(shape_of(value)[d] for value, d in together)
     read: list[Place] = []
     for op in dots:
         for value in op.operands:
             classes = dims.classes(value)
             if count_of(value) >= size and c in classes:
                 batching = dimensions(op).lhs_batching_dimensions if value == op.operands[0] else dimensions(op).rhs_batching_dimensions
-                columns = [d for d, each in enumerate(classes) if each not in (None, c) and d not in list(batching)]
+                columns = [d for d, each in enumerate(classes) if each not in (None, *together) and d not in list(batching)]
                 if len(columns) != 1:
                     return None
                 read.append(Place(value, classes.index(c), columns[0]))
@@ -123,4 +130,4 @@ def _figures(function: ir.Operation, c: Dim, dims: Dims, dots: list[ir.Operation
     results = [dims.classes(_before_view(value)) for value in returned(function).operands]
     written = any(c in classes and column & set(classes) for classes in results)
     sums = sum(c in dims.reduces(op) for op in dots)
-    return Rows(batches, rows, size // batches // rows, read, reduced, written, sums)
+    return Rows(batches, together, rows, size // batches // all_rows, read, reduced, written, sums)

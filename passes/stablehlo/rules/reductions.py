@@ -4,6 +4,11 @@
 
 What is reduced need not be transposed first: where it lies is told by the dimensions. Declined where others read the transposed value.
 
+    %0 = reduce(%x) over [3];  %1 = transpose(%x) [1, 0, 2, 3]    →    %0 = transpose(reduce(%1) over [3]) [1, 0, 2]
+
+Where all others read rows in another order, as the softmax of heads that share keys does (JAX), rows are reduced in that, and one kernel
+does both.
+
 Along dimensions of one element nothing is reduced. Whether all elements are -inf is whether their maximum is, which is mostly known
 already: softmax asks both of masked scores. A NaN makes both false.
 """
@@ -66,4 +71,24 @@ def _of_transposed(op: ir.Operation) -> list[ir.Value] | None:
     return [build.transpose(result, [kept.index(d) for d in left]) for result in made.results]
 
 
-REDUCTIONS: dict[str, list[Rule]] = {"stablehlo.reduce": [_all_minus_infinity, _of_one_element, _of_transposed]}
+def _of_rows_in_order(op: ir.Operation) -> list[ir.Value] | None:
+    """The reduction of rows in the order in which all others read them, transposed back."""
+    x, reduced = op.operands[0], integers(op, "dimensions")
+    rank = len(build.shape_of(x))
+    others = [use.owner.operation for use in x.uses if use.owner.operation != op]
+    transposes = [other for other in others if other.name == "stablehlo.transpose" and other.block == op.block]
+    orders = {tuple(integers(other, "permutation")) for other in transposes}
+    if len(op.results) != 1 or len(orders) != 1 or any(other not in transposes and other.name != op.name for other in others):
+        return None
+    (order,) = orders
+    left = rank - len(reduced)
+    if list(reduced) != list(range(left, rank)) or list(order[left:]) != list(reduced):
+        return None
+    if op.is_before_in_block(transposes[0]):
+        transposes[0].move_before(op)  # another one would be the reduction's alone, and go into it
+    kind = build.tensor([build.shape_of(x)[d] for d in order[:left]], build.element_of(op.results[0]))
+    made = with_region(op, [transposes[0].results[0], op.operands[1]], [kind])
+    return [build.transpose(made.results[0], [order.index(d) for d in range(left)])]
+
+
+REDUCTIONS: dict[str, list[Rule]] = {"stablehlo.reduce": [_all_minus_infinity, _of_one_element, _of_transposed, _of_rows_in_order]}

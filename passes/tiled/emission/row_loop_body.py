@@ -6,9 +6,13 @@
   insert_slice of these rows into %dq; yield %dq, %dk
 }
 the ops that read %dk
+
+Where rows are of several axes, a loop over each of the others stands around it.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 from torch_mlir import ir
 
@@ -35,9 +39,9 @@ class RowLoopBody(TileBody):
         """In the loop: the tile's part of what it makes, all rows of it."""
 
     def _emit_ops(self) -> None:
-        ops, axis = self.axes.ops, self.loop.axis
-        inside = [number for number, op in enumerate(ops) if axis in op.axes]
-        first = next(number for number in inside if sums_over(ops[number], axis))
+        ops, rows = self.axes.ops, set(self.loop.axes)
+        inside = [number for number, op in enumerate(ops) if rows & set(op.axes)]
+        first = next(number for number in inside if sums_over(ops[number], self.loop.axis))
         behind = {number for number in range(first, len(ops)) if number not in inside and self._reads_from(number, set(inside))}
         for number in range(len(ops)):
             if number not in inside and number not in behind:
@@ -52,29 +56,34 @@ class RowLoopBody(TileBody):
         return bool(made & others) or any(self._reads_from(each, others) for each in made)
 
     def _emit_loop(self, inside: list[int]) -> None:
-        axis, extent = self.loop.axis, self.axes.extent[self.loop.axis]
-        starts = {(n, 0): self.made[self._start_of(n)] for n in inside if sums_over(self.axes.ops[n], axis)}
+        starts = {(n, 0): self.made[self._start_of(n)] for n in inside if sums_over(self.axes.ops[n], self.loop.axis)}
         for number, value in enumerate(self.results):
             made = self.axes.producer(value)
             if made is not None and made[0] in inside and made not in starts:
                 starts[made] = self._slice_of(made, self._shared(number))
-        bounds = [index_constant(n) for n in (0, extent, self.loop.rows)]
-        loop = create("scf.for", [v.type for v in starts.values()], [*bounds, *starts.values()], regions=1)
-        row, *carried = loop.regions[0].blocks.append(ir.IndexType.get(), *[v.type for v in starts.values()]).arguments
         outside = self.sizes, self.size, self.offset
-        self.sizes = {**self.sizes, axis: self.loop.rows}
-        self.carried = dict(zip(starts, carried))
-        with ir.InsertionPoint(loop.regions[0].blocks[0]):
-            self.size, self.offset = dict(self.size), dict(self.offset)
-            self._bind_axis(axis, self.loop.rows, row)
+        self.sizes, self.size, self.offset = {**self.sizes, **self.loop.block}, dict(self.size), dict(self.offset)
+        self.made.update(zip(starts, self._emit_loops(self.loop.axes, inside, starts)))
+        self.sizes, self.size, self.offset = outside
+        self.carried = {}
+
+    def _emit_loops(self, rows: Sequence[int], inside: list[int], starts: dict[Made, ir.Value]) -> list[ir.Value]:
+        """The loops over these axes, one in the other, and all that is done for a block of rows; returns what they make of `starts`."""
+        if not rows:
+            self.carried = starts
             if self.live is not None:
                 self._bind_live(self.live)
             for number in inside:
                 self._emit_at(number)
-            create("scf.yield", [], [self._updated(made) for made in starts])
-        self.sizes, self.size, self.offset = outside
-        self.carried = {}
-        self.made.update(zip(starts, loop.results))
+            return [self._updated(made) for made in starts]
+        axis, *others = rows
+        bounds = [index_constant(n) for n in (0, self.axes.extent[axis], self.sizes[axis])]
+        loop = create("scf.for", [v.type for v in starts.values()], [*bounds, *starts.values()], regions=1)
+        row, *carried = loop.regions[0].blocks.append(ir.IndexType.get(), *[v.type for v in starts.values()]).arguments
+        with ir.InsertionPoint(loop.regions[0].blocks[0]):
+            self._bind_axis(axis, self.sizes[axis], row)
+            create("scf.yield", [], self._emit_loops(others, inside, dict(zip(starts, carried))))
+        return list(loop.results)
 
     def _start_of(self, number: int) -> Made:
         """What a sum over rows begins with."""
@@ -85,7 +94,7 @@ class RowLoopBody(TileBody):
     def _place(self, made: Made) -> tuple[list[int | ir.Value], list[int | ir.Value]]:
         """Where a block of rows lies in the tile's part of a value: offsets and sizes."""
         axes = self._axes_of(made)
-        return [self.offset[a] if a == self.loop.axis else 0 for a in axes], [self.size.get(a, self.axes.extent[a]) for a in axes]
+        return [self.offset[a] if a in self.loop.axes else 0 for a in axes], [self.size.get(a, self.axes.extent[a]) for a in axes]
 
     def _axes_of(self, made: Made) -> list[int]:
         op = self.axes.ops[made[0]]

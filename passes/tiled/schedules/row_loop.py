@@ -4,11 +4,13 @@
     dv[b, n, e] = sum over m of w[b, m, n] * do[b, m, e];  dq[b, m, d] = ds[b, m, n] * k[b, n, d]
 
 A tile is one batch. It goes through the rows m in blocks, in their order: what lies between the contractions is there for one block at a
-time, and stays in L2; each block adds its part to what is summed over the rows.
+time, and stays in L2; each block adds its part to what is summed over the rows. Rows of several axes (heads that share keys) are summed
+over together: the tile goes through one of them in blocks, for each place along the others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch_mlir import ir
@@ -28,16 +30,32 @@ _MOST_ROWS = 64
 
 @dataclass(frozen=True)
 class RowLoop:
-    """The axis of the rows, and how many a block has."""
+    """The axis of the rows, how many a block has, and the axes that are summed over with it."""
 
     axis: int
     rows: int
+    beside: tuple[int, ...] = ()
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """All that the loops go through, the outermost first."""
+        return (*self.beside, self.axis)
+
+    @property
+    def block(self) -> dict[int, int]:
+        """The sizes of a block."""
+        return {axis: self.rows if axis == self.axis else 1 for axis in self.axes}
 
 
 def row_loop(function: ir.Operation, axes: Axes, target: TargetView) -> RowLoop | None:
     """That of a group which is marked so (join-row-blocks); None of others, and where its ops do not allow it."""
-    axis = _row_axis(axes, integer(function, ROW_LOOP)) if ROW_LOOP in function.attributes else None
-    return None if axis is None else RowLoop(axis, _rows(axis, axes, target))
+    together = _row_axes(axes, integer(function, ROW_LOOP)) if ROW_LOOP in function.attributes else ()
+    if not together:
+        return None
+    live = ir.DenseI64ArrayAttr(function.attributes[LIVE])[0] if LIVE in function.attributes else None
+    axis = max(together, key=lambda axis: (axes.extent[axis] == live, axes.extent[axis], -axis))
+    beside = tuple(each for each in together if each != axis)
+    return RowLoop(axis, _rows(axis, beside, axes, target), beside)
 
 
 def row_loop_schedule(axes: Axes) -> dict[int, int]:
@@ -51,28 +69,31 @@ def sums_over(op: TileOp, axis: int) -> bool:
     return any(a == axis and not parallel for a, parallel in zip(op.axes, op.parallel))
 
 
-def _row_axis(axes: Axes, sums: int) -> int | None:
-    """An axis that so many contractions sum over, and all other ops that have it keep: the one of whose blocks least is kept."""
-    able = [axis for axis, extent in axes.extent.items() if extent > 1 and _goes_by(axis, axes)]
-    found = [axis for axis in able if sum(sums_over(op, axis) for op in axes.ops) == sums]
-    return min(found, key=lambda axis: (_kept(axis, 1, axes), axis), default=None)
+def _row_axes(axes: Axes, sums: int) -> tuple[int, ...]:
+    """Axes that so many contractions sum over together, and all other ops that have them keep: those of whose blocks least is kept."""
+    summed = {axis: frozenset(n for n, op in enumerate(axes.ops) if sums_over(op, axis)) for axis, n in axes.extent.items() if n > 1}
+    groups = [tuple(axis for axis in summed if summed[axis] == numbers) for numbers in set(summed.values()) if len(numbers) == sums]
+    able = [together for together in groups if _goes_by(together, axes)]
+    return min(able, key=lambda together: (_kept(dict.fromkeys(together, 1), axes), together), default=())
 
 
-def _kept(axis: int, rows: int, axes: Axes) -> int:
-    """The bytes of what lies between for so many rows."""
-    return sum(temporaries(axes, {**row_loop_schedule(axes), axis: rows}).values())
+def _kept(block: dict[int, int], axes: Axes) -> int:
+    """The bytes of what lies between for a block of rows."""
+    return sum(temporaries(axes, {**row_loop_schedule(axes), **block}).values())
 
 
-def _goes_by(axis: int, axes: Axes) -> bool:
-    inside = [number for number, op in enumerate(axes.ops) if axis in op.axes]
-    sums = [number for number in inside if sums_over(axes.ops[number], axis)]
-    if not sums or len(sums) == len(inside) or axis in axes.whole or any(axes.ops[n].axes.count(axis) > 1 for n in inside):
+def _goes_by(together: Sequence[int], axes: Axes) -> bool:
+    rows = set(together)
+    inside = [number for number, op in enumerate(axes.ops) if rows & set(op.axes)]
+    sums = [number for number in inside if sums_over(axes.ops[number], together[0])]
+    repeated = any(axes.ops[n].axes.count(axis) > 1 for n in inside for axis in rows)
+    if not sums or len(sums) == len(inside) or rows & axes.whole or repeated:
         return False
     if not all(is_contraction(axes.ops[n]) and summed_product(axes.ops[n].op.regions[0].blocks[0]) for n in sums):
         return False
     starts = [axes.producer(axes.ops[n].inits[0]) for n in sums]
     behind = _depending_on(sums, axes)
-    shown = all(_shows(axes, value, axis) for value in axes.results)
+    shown = all(_shows(axes, value, axis) for value in axes.results for axis in rows)
     return shown and not any(n in behind for n in inside) and all(made is not None and made[0] not in inside for made in starts)
 
 
@@ -97,10 +118,10 @@ def _shows(axes: Axes, value: ir.Value, axis: int) -> bool:
     return axis in [op.axes[p] for p in map(dim_position, op.output_maps[made[1]].results) if p is not None]
 
 
-def _rows(axis: int, axes: Axes, target: TargetView) -> int:
+def _rows(axis: int, beside: Sequence[int], axes: Axes, target: TargetView) -> int:
     """As many as half of a tile's share of the cache holds of what lies between, in whole blocks of registers, and as equal as can be.
     Blocks that are not whole would cost more than one of few rows at the end."""
-    one, two = (_kept(axis, rows, axes) for rows in (1, 2))
+    one, two = (_kept({**dict.fromkeys(beside, 1), axis: rows}, axes) for rows in (1, 2))
     block, extent = block_rows(target, block_registers(target)), axes.extent[axis]
     most = min(_MOST_ROWS, target.tile_bytes // 2 // max(1, two - one))
     even = -(-even_size(extent, max(1, most)) // block) * block
@@ -113,5 +134,6 @@ def live_columns(function: ir.Operation, axes: Axes, loop: RowLoop) -> Live | No
         return None
     rows, columns, ahead = ir.DenseI64ArrayAttr(function.attributes[LIVE])
     beside = {a for op in axes.ops if loop.axis in op.axes and not sums_over(op, loop.axis) for a in op.axes}
-    found = [a for a in beside - {loop.axis} - axes.tileable if axes.extent[a] == columns]
-    return Live(found[0], loop.axis, ahead) if len(found) == 1 and axes.extent[loop.axis] == rows else None
+    found = [a for a in beside - {*loop.axes} - axes.tileable if axes.extent[a] == columns]
+    told = axes.extent[loop.axis] == rows and all(axes.extent[a] != rows for a in loop.beside)
+    return Live(found[0], loop.axis, ahead) if len(found) == 1 and told else None

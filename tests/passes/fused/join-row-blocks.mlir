@@ -100,6 +100,21 @@ func.func @two_batches(%q: tensor<4x512x32xf32>, %k: tensor<4x512x32xf32>, %scal
 
 // -----
 
+// Changed: Heads that share keys are rows of these: the sums are over both.
+// CHECK-LABEL: func.func @shared_keys
+// CHECK-NEXT: %[[R:.*]]:2 = call @row_blocks_0
+// CHECK-NEXT: return
+// CHECK: func.func private @row_blocks_0
+// CHECK-SAME: hloom.row_loop = 1 : i64
+func.func @shared_keys(%q: tensor<4x3x512x32xf32>, %k: tensor<4x512x32xf32>) -> (tensor<4x3x512x32xf32>, tensor<4x512x32xf32>) {
+  %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [3] x [2] : (tensor<4x3x512x32xf32>, tensor<4x512x32xf32>) -> tensor<4x3x512x512xf32>
+  %dq = stablehlo.dot_general %s, %k, batching_dims = [0] x [0], contracting_dims = [3] x [1] : (tensor<4x3x512x512xf32>, tensor<4x512x32xf32>) -> tensor<4x3x512x32xf32>
+  %dk = stablehlo.dot_general %s, %q, batching_dims = [0] x [0], contracting_dims = [1, 2] x [1, 2] : (tensor<4x3x512x512xf32>, tensor<4x3x512x32xf32>) -> tensor<4x512x32xf32>
+  return %dq, %dk : tensor<4x3x512x32xf32>, tensor<4x512x32xf32>
+}
+
+// -----
+
 // Changed: What another group reads between stays a result; the reader comes behind the call.
 // CHECK-LABEL: func.func @read_by_others
 // CHECK: %[[R:.*]]:3 = call @row_blocks_0
@@ -156,4 +171,16 @@ func.func @both_reduced(%q: tensor<4x512x32xf32>, %k: tensor<4x512x32xf32>) -> (
   %dq = stablehlo.dot_general %w, %k, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x512x512xf32>, tensor<4x512x32xf32>) -> tensor<4x512x32xf32>
   %dk = stablehlo.dot_general %w, %q, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<4x512x512xf32>, tensor<4x512x32xf32>) -> tensor<4x512x32xf32>
   return %dq, %dk : tensor<4x512x32xf32>, tensor<4x512x32xf32>
+}
+
+// -----
+
+// Declined: One contraction sums over the rows of each head, another over those of all: no block adds to both.
+// CHECK-LABEL: func.func @other_sums
+// CHECK-NOT: call @row_blocks
+func.func @other_sums(%q: tensor<4x3x512x32xf32>, %k: tensor<4x512x32xf32>) -> (tensor<4x3x512x32xf32>, tensor<4x512x32xf32>) {
+  %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [3] x [2] : (tensor<4x3x512x32xf32>, tensor<4x512x32xf32>) -> tensor<4x3x512x512xf32>
+  %dh = stablehlo.dot_general %s, %q, batching_dims = [0, 1] x [0, 1], contracting_dims = [2] x [2] : (tensor<4x3x512x512xf32>, tensor<4x3x512x32xf32>) -> tensor<4x3x512x32xf32>
+  %dk = stablehlo.dot_general %s, %q, batching_dims = [0] x [0], contracting_dims = [1, 2] x [1, 2] : (tensor<4x3x512x512xf32>, tensor<4x3x512x32xf32>) -> tensor<4x512x32xf32>
+  return %dh, %dk : tensor<4x3x512x32xf32>, tensor<4x512x32xf32>
 }

@@ -110,3 +110,42 @@ func.func @kept(%x: tensor<4x8xf32>) -> (tensor<8xf32>, tensor<8x4xf32>) {
   %0 = stablehlo.reduce(%t init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8x4xf32>, tensor<f32>) -> tensor<8xf32>
   return %0, %t : tensor<8xf32>, tensor<8x4xf32>
 }
+
+// -----
+
+// Changed: Rows that all others read in another order are reduced in that; what stood before the transpose, and what stands behind it.
+// CHECK-LABEL: func.func @rows(
+// CHECK: %[[X:.*]] = stablehlo.exponential
+// CHECK: %[[T:.*]] = stablehlo.transpose %[[X]], dims = [1, 0, 2]
+// CHECK: %[[M:.*]] = stablehlo.reduce(%[[T]] init: %{{.*}}) applies stablehlo.maximum across dimensions = [2] : (tensor<8x4x16xf32>, tensor<f32>) -> tensor<8x4xf32>
+// CHECK: %[[S:.*]] = stablehlo.reduce(%[[T]] init: %{{.*}}) applies stablehlo.add across dimensions = [2] : (tensor<8x4x16xf32>, tensor<f32>) -> tensor<8x4xf32>
+// CHECK: return %[[T]], %[[M]], %[[S]]
+func.func @rows(%x: tensor<4x8x16xf32>) -> (tensor<8x4x16xf32>, tensor<8x4xf32>, tensor<8x4xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %e = stablehlo.exponential %x : tensor<4x8x16xf32>
+  %m = stablehlo.reduce(%e init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<4x8x16xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %mt = stablehlo.transpose %m, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %t = stablehlo.transpose %e, dims = [1, 0, 2] : (tensor<4x8x16xf32>) -> tensor<8x4x16xf32>
+  %s = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<4x8x16xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %st = stablehlo.transpose %s, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  return %t, %mt, %st : tensor<8x4x16xf32>, tensor<8x4xf32>, tensor<8x4xf32>
+}
+
+// -----
+
+// Declined: Others read the rows as they are; what is reduced are no rows of the transposed value.
+// CHECK-LABEL: func.func @as_they_are(
+// CHECK-SAME: %[[X:.*]]: tensor<4x8x16xf32>, %[[Y:.*]]: tensor<4x8xf32>)
+// CHECK: stablehlo.reduce(%[[X]] init
+// CHECK: stablehlo.reduce(%[[Y]] init
+// CHECK: return
+func.func @as_they_are(%x: tensor<4x8x16xf32>, %y: tensor<4x8xf32>) -> (tensor<8x4x16xf32>, tensor<4x8x16xf32>, tensor<4x8xf32>, tensor<8x4xf32>, tensor<4xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %t = stablehlo.transpose %x, dims = [1, 0, 2] : (tensor<4x8x16xf32>) -> tensor<8x4x16xf32>
+  %e = stablehlo.exponential %x : tensor<4x8x16xf32>
+  %s = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<4x8x16xf32>, tensor<f32>) -> tensor<4x8xf32>
+  %u = stablehlo.transpose %y, dims = [1, 0] : (tensor<4x8xf32>) -> tensor<8x4xf32>
+  %r = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+  return %t, %e, %s, %u, %r : tensor<8x4x16xf32>, tensor<4x8x16xf32>, tensor<4x8xf32>, tensor<8x4xf32>, tensor<4xf32>
+}

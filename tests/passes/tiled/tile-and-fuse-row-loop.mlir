@@ -88,3 +88,48 @@ func.func private @plain(%q: tensor<12x512x64xf32>, %k: tensor<12x512x64xf32>) -
   } -> tensor<12x512x64xf32>
   return %dk, %dq : tensor<12x512x64xf32>, tensor<12x512x64xf32>
 }
+
+// -----
+
+// Changed: Rows of several axes: a loop over one of them around that over blocks of the other.
+// CHECK-LABEL: func.func private @rows_of_heads
+// CHECK: scf.for %[[H:.*]] = %{{.*}} iter_args(%[[KH:.*]] = %{{.*}}, %[[QH:.*]] = %{{.*}})
+// CHECK: scf.for %[[M:.*]] = %{{.*}} iter_args(%[[KS:.*]] = %[[KH]], %[[QS:.*]] = %[[QH]])
+// CHECK: tensor.extract_slice %{{.*}}[%{{.*}}, %[[H]], %[[M]], 0] [1, 1, %{{.*}}, 64]
+// CHECK: linalg.generic {{.*}} outs(%[[KS]]
+// CHECK: tensor.insert_slice %{{.*}} into %[[QS]][0, %[[H]], %[[M]], 0]
+#qh = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d4)>
+#kh = affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d4)>
+#sh = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2, d3)>
+#ts = affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d4, d1)>
+#tq = affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d4, d2)>
+#tk = affine_map<(d0, d1, d2, d3, d4) -> (d0, d1, d2)>
+#vh = affine_map<(d0, d1, d2, d3, d4) -> (d0, d3, d4)>
+func.func private @rows_of_heads(%q: tensor<12x3x512x64xf32>, %k: tensor<12x512x64xf32>) -> (tensor<12x512x64xf32>, tensor<12x3x512x64xf32>) attributes {hloom.kind = "matmul", hloom.row_loop = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<12x3x512x512xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<12x3x512x512xf32>) -> tensor<12x3x512x512xf32>
+  %s = linalg.generic {indexing_maps = [#qh, #kh, #sh], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction"]} ins(%q, %k : tensor<12x3x512x64xf32>, tensor<12x512x64xf32>) outs(%f : tensor<12x3x512x512xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<12x3x512x512xf32>
+  %e2 = tensor.empty() : tensor<12x512x64xf32>
+  %f2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<12x512x64xf32>) -> tensor<12x512x64xf32>
+  %dk = linalg.generic {indexing_maps = [#ts, #tq, #tk], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]} ins(%s, %q : tensor<12x3x512x512xf32>, tensor<12x3x512x64xf32>) outs(%f2 : tensor<12x512x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<12x512x64xf32>
+  %e3 = tensor.empty() : tensor<12x3x512x64xf32>
+  %f3 = linalg.fill ins(%zero : f32) outs(%e3 : tensor<12x3x512x64xf32>) -> tensor<12x3x512x64xf32>
+  %dq = linalg.generic {indexing_maps = [#sh, #vh, #qh], iterator_types = ["parallel", "parallel", "parallel", "reduction", "parallel"]} ins(%s, %k : tensor<12x3x512x512xf32>, tensor<12x512x64xf32>) outs(%f3 : tensor<12x3x512x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<12x3x512x64xf32>
+  return %dk, %dq : tensor<12x512x64xf32>, tensor<12x3x512x64xf32>
+}
