@@ -188,8 +188,8 @@ class Axes:
                 self.whole.add(loop)
 
     def _tie_components(self) -> None:
-        """Results that share no intermediate are tied where both read the largest array that they share; where they share none, position by
-        position where their shapes agree."""
+        """Results that share no intermediate are tied where they, or what they are made of, read the largest array that they share; where
+        they share none, position by position where their shapes agree."""
         first: tuple[int, list[int], list[int]] | None = None
         for value in self.results:
             made = self.producer(value)
@@ -206,14 +206,27 @@ class Axes:
                     self._union(a, b)
 
     def _read_alike(self, one: int, other: int) -> list[tuple[int, int]]:
-        """The loops of two ops by which they read the largest array that both read."""
-        reads = [[(_viewed(value), m) for value, m in zip(self.ops[n].inputs, self.ops[n].maps)] for n in (one, other)]
-        pairs = [(a, m, n) for a, m in reads[0] for b, n in reads[1] if a is not None and a == b]
+        """The loops by which two ops, or those whose results they read, read the largest array that both read."""
+        reads = [[(_viewed(v), self._offsets[n], m) for n in self._upstream(op) for v, m in self._given(n)] for op in (one, other)]
+        pairs = [(a, x, m, y, n) for a, x, m in reads[0] for b, y, n in reads[1] if a is not None and a == b]
         if not pairs:
             return []
-        _, m, n = max(pairs, key=lambda pair: prod(pair[0][1]))
-        places = [(dim_position(x), dim_position(y)) for x, y in zip(m.results, n.results)]
-        return [(self._offsets[one] + a, self._offsets[other] + b) for a, b in places if a is not None and b is not None]
+        _, x, m, y, n = max(pairs, key=lambda pair: prod(pair[0][1]))
+        places = [(dim_position(mine), dim_position(theirs)) for mine, theirs in zip(m.results, n.results)]
+        return [(x + a, y + b) for a, b in places if a is not None and b is not None]
+
+    def _upstream(self, number: int) -> list[int]:
+        """The op of that number, and all that it reads from, directly or not."""
+        found = [number]
+        for each in found:
+            made = {maker[0] for maker in map(self.producer, self.reads(self.ops[each])) if maker is not None}
+            found += sorted(made - {*found})
+        return found
+
+    def _given(self, number: int) -> list[tuple[ir.Value, ir.AffineMap]]:
+        """The inputs of an op that none of the ops makes, and how it reads them."""
+        op = self.ops[number]
+        return [(value, m) for value, m in zip(op.inputs, op.maps) if self.producer(value) is None]
 
     def _name(self) -> None:
         self.extent: dict[int, int] = {}

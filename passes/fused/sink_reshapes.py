@@ -27,7 +27,7 @@ from torch_mlir import ir
 from hloom.dialects.target import target_of
 
 from ..common.ops import Kind, named
-from ..common.rewriting import attributes_of, kind_of, producer, value_of
+from ..common.rewriting import attributes_of, is_block_argument, kind_of, producer, value_of
 from ..registry import register_pass
 from ..stablehlo.support import build, constants
 from ..stablehlo.support.driver import rewrite
@@ -55,6 +55,8 @@ def _elementwise(op: ir.Operation) -> list[ir.Value] | None:
     if not computed:
         return None
     shape, theirs = build.shape_of(computed[0]), build.shape_of(op.results[0])
+    if len(shape) >= len(theirs) and any(_is_computed(value) for value in op.operands if build.shape_of(value) == theirs):
+        return None  # of operands in both shapes one stays behind a reshape: that of more dimensions
     result = build.tensor(shape, build.element_of(op.results[0]))
     operands = [
         _seen_as(value, shape) if build.shape_of(value) == theirs else value for value in op.operands
@@ -72,6 +74,11 @@ def _reshaped(value: ir.Value) -> ir.Value | None:
     """What a reshape of something that the group computes makes the value of."""
     view = producer(value, "stablehlo.reshape")
     return view.operands[0] if view is not None and not isinstance(view.operands[0], ir.BlockArgument) else None
+
+
+def _is_computed(value: ir.Value) -> bool:
+    """Whether the group computes a value, by no reshape and as no constant."""
+    return not is_block_argument(value) and producer(value, "stablehlo.reshape") is None and constants.splat_attribute(value) is None
 
 
 def _seen_as(value: ir.Value, shape: list[int]) -> ir.Value:

@@ -107,3 +107,18 @@ func.func private @step(%x: tensor<1x32xf32>, %w: tensor<2x32x64xf32>, %b: tenso
   %4 = stablehlo.add %3, %1 : tensor<1x128xf32>
   return %4 : tensor<1x128xf32>
 }
+
+// -----
+
+// Changed: of what is computed in both shapes, one stays behind a reshape.
+// CHECK-LABEL: func.func private @both(
+// CHECK-COUNT-2: stablehlo.reshape
+// CHECK-NOT: stablehlo.reshape
+func.func private @both(%x: tensor<8x64xf32>, %y: tensor<1x8x64xf32>) -> tensor<1x8x64xf32> attributes {hloom.kind = "multi_reduce"} {
+  %0 = stablehlo.tanh %x : tensor<8x64xf32>
+  %1 = stablehlo.reshape %0 : (tensor<8x64xf32>) -> tensor<1x8x64xf32>
+  %2 = stablehlo.negate %y : tensor<1x8x64xf32>
+  %3 = stablehlo.multiply %1, %2 : tensor<1x8x64xf32>
+  %4 = stablehlo.abs %3 : tensor<1x8x64xf32>
+  return %4 : tensor<1x8x64xf32>
+}

@@ -133,3 +133,53 @@ func.func private @rows_of_heads(%q: tensor<12x3x512x64xf32>, %k: tensor<12x512x
   } -> tensor<12x3x512x64xf32>
   return %dk, %dq : tensor<12x512x64xf32>, tensor<12x3x512x64xf32>
 }
+
+// -----
+
+// Changed: A sum over the rows of an argument, which another of the ops reads, too: both go through the same rows.
+// CHECK-LABEL: func.func private @of_what_was_saved
+// CHECK: scf.for %[[M:.*]] = %{{.*}} iter_args(%[[VS:.*]] = %{{.*}}, %[[KS:.*]] = %{{.*}})
+// CHECK: tensor.extract_slice %arg0[%{{.*}}, %[[M]],
+// CHECK: linalg.generic {{.*}} outs(%[[VS]]
+// CHECK: linalg.generic {{.*}} outs(%[[KS]]
+// CHECK: scf.yield
+#q1 = affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>
+#k1 = affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>
+#o1 = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
+#v1 = affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>
+#t1 = affine_map<(d0, d1, d2, d3) -> (d0, d3, d1)>
+#id = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+func.func private @of_what_was_saved(%p: tensor<12x512x512xf32>, %do: tensor<12x512x64xf32>, %v: tensor<12x512x64xf32>, %q: tensor<12x512x64xf32>) -> (tensor<12x512x64xf32>, tensor<12x64x512xf32>) attributes {hloom.kind = "matmul", hloom.row_loop = 2 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<12x512x64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<12x512x64xf32>) -> tensor<12x512x64xf32>
+  %dv = linalg.generic {indexing_maps = [#t1, #v1, #o1], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%p, %do : tensor<12x512x512xf32>, tensor<12x512x64xf32>) outs(%f : tensor<12x512x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<12x512x64xf32>
+  %e2 = tensor.empty() : tensor<12x512x512xf32>
+  %f2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<12x512x512xf32>) -> tensor<12x512x512xf32>
+  %dw = linalg.generic {indexing_maps = [#q1, #k1, #o1], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%do, %v : tensor<12x512x64xf32>, tensor<12x512x64xf32>) outs(%f2 : tensor<12x512x512xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<12x512x512xf32>
+  %e3 = tensor.empty() : tensor<12x512x512xf32>
+  %ds = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel", "parallel"]} ins(%dw, %p : tensor<12x512x512xf32>, tensor<12x512x512xf32>) outs(%e3 : tensor<12x512x512xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<12x512x512xf32>
+  %e4 = tensor.empty() : tensor<12x64x512xf32>
+  %f4 = linalg.fill ins(%zero : f32) outs(%e4 : tensor<12x64x512xf32>) -> tensor<12x64x512xf32>
+  %dk = linalg.generic {indexing_maps = [#t1, #v1, #o1], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%q, %ds : tensor<12x512x64xf32>, tensor<12x512x512xf32>) outs(%f4 : tensor<12x64x512xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<12x64x512xf32>
+  return %dv, %dk : tensor<12x512x64xf32>, tensor<12x64x512xf32>
+}
