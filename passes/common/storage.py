@@ -19,7 +19,7 @@ from .vectors import is_vector
 
 @dataclass(frozen=True)
 class Transform:
-    """What is in memory of a filter: [blocks, outputs + 2, outputs + 2, depth × channels, block], for tiles of outputs × outputs."""
+    """What is in memory of a filter: [groups?, blocks, outputs + 2, outputs + 2, depth × channels, block], for outputs × outputs."""
 
     outputs: int
     block: int
@@ -95,10 +95,10 @@ class Storage:
         return replace(self, offset=self.address(starts), sizes=whole, bounds=tuple(bounds))
 
     def as_filter(self, shape: tuple[int, ...]) -> Storage:
-        """The filter of this shape [depth…, 3, 3, channels, features] of which this is the transform; slices begin at whole blocks of
-        features."""
-        _, side, _, channels, block = (size for size in self.sizes if isinstance(size, int))
-        strides = (*[0] * (len(shape) - 1), side * side * channels)
+        """The filter of this shape [depth…, 3, 3, channels, groups?, features] of which this is the transform; slices begin at whole blocks
+        of features."""
+        *groups, _, side, _, channels, block = (size for size in self.sizes if isinstance(size, int))
+        strides = (*[0] * (len(shape) - 1 - len(groups)), *self.strides[: len(groups)], side * side * channels)
         return replace(self, strides=strides, sizes=shape, transformed=Transform(side - 2, block))
 
     def reshaped(self, shape: tuple[int, ...]) -> Storage:

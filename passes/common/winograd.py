@@ -7,7 +7,8 @@ sum's (the textbook's 0, ±1, ±2, ∞ have four times that). A. Lavin, S. Gray:
 
 The pass that transforms weights and the one that makes the kernel meet here: `stablehlo.custom_call @hloom.winograd_filter(%t)` is the
 filter [depth…, 3, 3, channels, features] whose transform, in blocks of features, is %t: [blocks, m + 2, m + 2, depth × channels, block].
-Nothing computes the filter. The taps of a third dimension, the depth, are summed as the channels are.
+Of several groups these are a dim of the filter, [depth…, 3, 3, channels, groups, features], and the transform's first. Nothing computes the
+filter. The taps of a third dimension, the depth, are summed as the channels are.
 
 Where taps are d apart, lines and pixels in steps of d are convolved alone: d × d *phases*, each with windows of neighbours.
 """
@@ -15,6 +16,7 @@ Where taps are d apart, lines and pixels in steps of d are convolved alone: d ×
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import ceil, prod
 from typing import TypeVar
 
@@ -52,7 +54,7 @@ def is_transformed(value: ir.Value) -> bool:
 
 def outputs_of(value: ir.Value) -> int:
     """m of such a filter."""
-    return _transform(value)[1] - TAPS + 1
+    return _transform(value)[-3] - TAPS + 1
 
 
 def _transform(value: ir.Value) -> list[int]:
@@ -68,12 +70,30 @@ def winograd_products(value: ir.Value, images: Sequence[int], apart: Sequence[in
     return weights * prod(images[:-2]) * prod(tiles_along(extent, step, outputs) for extent, step in zip(images[-2:], apart))
 
 
-def taps_apart(pixels: ir.AffineMap, filters: ir.AffineMap) -> tuple[int, int]:
-    """How far apart the taps of a column and of a line are, by a convolution's maps of its input and of its filter."""
-    indices = linear_results(pixels, [LinearIndex({dim: 1}) for dim in range(pixels.n_dims)])
-    assert indices is not None
-    high, wide = (sum(index.coefficient(dim_position(tap)) for index in indices) for tap in filters.results[-4:-2])
-    return high, wide
+@dataclass(frozen=True)
+class FilterLoops:
+    """The loops of a convolution that its filter [depth…, 3, 3, channels, groups?, features] moves along."""
+
+    deep: list[int]
+    high: int
+    wide: int
+    channel: int
+    group: int | None
+    feature: int
+
+    @staticmethod
+    def of(filters: ir.AffineMap, parallel: Sequence[bool]) -> FilterLoops:
+        loops = [d for e in filters.results if (d := dim_position(e)) is not None]
+        *group, feature = (d for d in loops if parallel[d])
+        *deep, high, wide, channel = (d for d in loops if not parallel[d])
+        return FilterLoops(deep, high, wide, channel, group[0] if group else None, feature)
+
+    def apart(self, pixels: ir.AffineMap) -> tuple[int, int]:
+        """How far apart the taps of a column and of a line are, by the convolution's map of its input."""
+        indices = linear_results(pixels, [LinearIndex({dim: 1}) for dim in range(pixels.n_dims)])
+        assert indices is not None
+        high, wide = (sum(index.coefficient(tap) for index in indices) for tap in (self.high, self.wide))
+        return high, wide
 
 
 def tiles_along(extent: int, apart: int, outputs: int) -> int:

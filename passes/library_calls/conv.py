@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import ClassVar
 
@@ -48,6 +48,12 @@ class Conv:
         tensors = ((self.input, self.input_strides), (self.filter, self.filter_strides), (self.output, self.output_strides))
         packed = all(any(_lies(*tensor, order) for order in self._orders()) for tensor in tensors)
         return "" if packed else "its types, layout or window is none of the library's"
+
+    @property
+    def of_one_group(self) -> Conv:
+        """The sizes of what a group convolves alone."""
+        x, y = ((count, channels // self.groups, *spatial) for count, channels, *spatial in (self.input, self.output))
+        return replace(self, input=x, filter=(y[1], *self.filter[1:]), output=y, groups=1)
 
     def attributes(self, epilogue: Epilogue) -> dict[str, ir.Attribute]:
         """Those of lhlo.conv."""

@@ -10,7 +10,14 @@ After:                                                                  // %w: m
 
 The call says that the kernel has the transform alone (passes/common/winograd.py); nothing computes the filter. split-init moves what stands
 before the barrier into @init. Blocks are as wide as the kernel's row of accumulators, at most 32. Of a window of three dimensions the last
-two are transformed, and the taps of the first lie among the channels: [blocks, m + 2, m + 2, depth × channels, block]. A tile of 4 × 4
+two are transformed, and the taps of the first lie among the channels: [blocks, m + 2, m + 2, depth × channels, block]. Groups are
+convolutions of their own, each of whole blocks, which are half as wide where that leaves fewer lanes idle; the call then shows them:
+
+    %t : tensor<8x1x6x6x16x16xf32>                                      // 8 groups of 16 channels and features
+    %c = stablehlo.custom_call @hloom.winograd_filter(%t) : … -> tensor<3x3x16x8x16xf32>
+    %f = stablehlo.reshape %c : … -> tensor<3x3x16x128xf32>
+
+A tile of 4 × 4
 outputs costs 36 products instead of 144, one of 2 × 2 outputs 16 instead of 36. Where taps are d apart, a tile is one of lines and pixels
 in steps of d. Tiles are 4 × 4 from `tiles` such tiles in the batch on, unless their weights, which are four times as large, take longer to
 read than their products save: from the last cache, or from memory where it does not hold the filters of all convolutions. Weights that
@@ -22,7 +29,7 @@ Where neither the weights nor the transformed inputs fit L2, several convolution
 many channels that their inputs do, and reads its weights once.
 
 Halves are transformed in f32. Must hold: channels-last has run; bound arguments carry `hloom.bound`. Declined: targets other than CPUs;
-other windows, strides, groups, dilations along the depth; other elements; fewer than 8 channels or 16 features; where the products saved
+other windows, strides, dilations along the depth; other elements; fewer than 8 channels or 16 features of a group; where the products saved
 are priced lower than the transforms of inputs and results (few channels or features), tiles that are not whole (taps far apart), the larger
 weights (bf16 that the target multiplies in pairs, of many channels) and, of weights of each call, their transform; lines whose transform no
 tile can hold; a precision_config that asks for HIGHEST; a policy that asks for `direct`.
@@ -58,6 +65,7 @@ from .support.direct_convolution import (
     is_channels_last,
     suits_winograd,
     taps_inside,
+    winograd_block,
     winograd_share,
     winograd_tiles,
 )
@@ -82,13 +90,14 @@ def winograd_filters(module: ir.Operation, *, block: int = WINOGRAD_BLOCK, tiles
     bandwidth = _bandwidth(known.intersection(op.operands[1] for op in walk(main, "stablehlo.convolution")), target)
     policy = policy_of(module)
     panel = min(block, block_columns(target, ir.F32Type.get(module.context)))
-    transformed: dict[tuple[ir.Value, int], ir.Value] = {}
+    transformed: dict[tuple[ir.Value, int, int], ir.Value] = {}
     for whole in list(walk(main, "stablehlo.convolution")):
         conv, weights = direct_convolution(whole, target), whole.operands[1]
         if conv is None or not is_channels_last(ConvDims.of(whole)) or not suits_winograd(whole, conv):
             continue
         once = weights in known
-        price = _Price(whole, conv, panel, once, bandwidth)
+        wide = winograd_block(conv, panel)
+        price = _Price(whole, conv.of_one_group, conv.groups, wide, once, bandwidth)
         least = {2: _LEAST_TILES} if not once and _is_for_gradients(whole.operands[0]) else {4: tiles, 2: _LEAST_TILES}
         fitting = [m for m in least if winograd_tiles(conv, m) >= least[m] and price.scratch_bytes(m, block) <= target.tile_bytes]
         outputs = min(fitting, key=price.transformed, default=0)
@@ -96,12 +105,11 @@ def winograd_filters(module: ir.Operation, *, block: int = WINOGRAD_BLOCK, tiles
             continue
         for op in _in_parts(whole, price.channels(outputs)):
             weights = op.operands[1]
-            if (weights, outputs) not in transformed:
+            if (weights, outputs, conv.groups) not in transformed:
                 with op.location, ir.InsertionPoint(holder(op, weights)):
-                    transformed[weights, outputs] = _transformed(weights, outputs, panel, once)
+                    transformed[weights, outputs, conv.groups] = _transformed(weights, outputs, wide, once, conv.groups)
             with op.location, ir.InsertionPoint(op):
-                name = ir.StringAttr.get(TARGET)
-                op.operands[1] = value_of("stablehlo.custom_call", weights.type, [transformed[weights, outputs]], call_target_name=name)
+                op.operands[1] = _filter(transformed[weights, outputs, conv.groups], weights.type, conv.groups)
             reason = f"Winograd F({outputs} x {outputs}, 3 x 3), whose error is near a direct sum's (docs/numerics.md)"
             op.attributes[CHOSEN] = ir.StringAttr.get(reason, module.context)
 
@@ -109,7 +117,7 @@ def winograd_filters(module: ir.Operation, *, block: int = WINOGRAD_BLOCK, tiles
 def _in_parts(op: ir.Operation, channels: int) -> list[ir.Operation]:
     """Convolutions of so many channels each, the sums of which are the convolution's."""
     x, weights = op.operands
-    rank, count = len(build.shape_of(x)), build.shape_of(x)[-1]
+    rank, count = len(build.shape_of(x)), build.shape_of(weights)[-2]
     if channels == count:
         return [op]
     parts: list[ir.Operation] = []
@@ -143,10 +151,12 @@ def _is_gradient_by_weights(op: ir.Operation) -> bool:
 
 @dataclass(frozen=True)
 class _Price:
-    """Seconds of a convolution whose weights, where L2 does not hold them, come from the last cache or from memory."""
+    """Seconds of a convolution, or of one of its groups, whose weights, where L2 does not hold those of all, come from the last cache or
+    from memory."""
 
     op: ir.Operation
     conv: Conv
+    groups: int
     block: int
     once: bool
     """Whether weights are transformed once, not at each call."""
@@ -174,7 +184,8 @@ class _Price:
         target, (_, count, *_) = self._target, self.conv.input
         each = _FLOAT * (outputs + TAPS - 1) ** 2 * winograd_tiles(self.conv, outputs)
         alike = all(str(element_of(value)) == "f32" for value in (*self.op.operands, *self.op.results))
-        if not (self.once and alike and len(self.conv.filter) == 4) or room_beside(outputs, count, self.conv.output[1], target) > 0:
+        parts = self.once and alike and len(self.conv.filter) == 4 and self.groups == 1
+        if not parts or room_beside(outputs, count, self.conv.output[1], target) > 0:
             return count
         fitting = [n for n in range(_LEAST_PART, count, _LINE) if count % n == 0 and n * each <= target.l2_bytes // 2]
         return max(fitting, default=count) if count * each > target.l2_bytes // 2 else count
@@ -204,7 +215,7 @@ class _Price:
         return 2 * prod(self.conv.output[:1] + self.conv.output[2:]) * self._pairs * taps_inside(self.conv)
 
     def _read(self, size: int) -> float:
-        return size / self.bandwidth if size > self._target.l2_bytes else 0
+        return size / self.bandwidth if size * self.groups > self._target.l2_bytes else 0
 
 
 def _bandwidth(filters: Iterable[ir.Value], target: TargetView) -> int:
@@ -214,25 +225,38 @@ def _bandwidth(filters: Iterable[ir.Value], target: TargetView) -> int:
     return target.dram_bytes_per_second if size > target.llc_bytes else 2 * target.llc_bytes_per_second
 
 
-def _transformed(weights: ir.Value, outputs: int, block: int, once: bool) -> ir.Value:
+def _filter(transformed: ir.Value, kind: ir.Type, groups: int) -> ir.Value:
+    """The filter of that type whose transform this is."""
+    call, name = "stablehlo.custom_call", ir.StringAttr.get(TARGET)
+    if groups == 1:
+        return value_of(call, kind, [transformed], call_target_name=name)
+    *inside, features = ir.RankedTensorType(kind).shape
+    split = build.tensor([*inside, groups, features // groups], ir.RankedTensorType(kind).element_type)
+    return build.reshape(value_of(call, split, [transformed], call_target_name=name), [*inside, features])
+
+
+def _transformed(weights: ir.Value, outputs: int, block: int, once: bool, groups: int) -> ir.Value:
     """[blocks, m + 2, m + 2, depth × channels, block] of [depth…, 3, 3, channels, features]: G w Gᵀ, with zeros for features that fill the
-    last block. `once`: at the program's start alone, which ends at a barrier."""
+    last block; of several groups with their number before it. `once`: at the program's start alone, which ends at a barrier."""
     *deep, _, _, channels, features = build.shape_of(weights)
-    side, blocks = outputs + TAPS - 1, ceil(features / block)
+    several, each = [groups] if groups > 1 else [], features // groups
+    side, blocks = outputs + TAPS - 1, ceil(each / block)
     f64 = ir.F64Type.get()
     if deep:
         inside = list(range(len(deep)))
         last = build.transpose(weights, [len(deep), len(deep) + 1, *inside, len(deep) + 2, len(deep) + 3])
         channels *= prod(deep)
         weights = build.reshape(last, [TAPS, TAPS, channels, features])
-    padded = build.pad_with_zeros(weights, [0] * 4, [0, 0, 0, blocks * block - features])
-    wide = build.convert(padded, f64)
+    split = build.reshape(weights, [TAPS, TAPS, channels, *several, each])
+    rank = len(build.shape_of(split))
+    padded = build.pad_with_zeros(split, [0] * rank, [*[0] * (rank - 1), blocks * block - each])
+    wide = build.convert(build.reshape(padded, [TAPS, TAPS, channels, groups * blocks * block]), f64)
     matrix = build.constant(ir.DenseElementsAttr.get(np.ascontiguousarray(filter_matrix(outputs))))
     for left in ([TAPS, channels], [side, channels]):  # G w, then (G w) Gᵀ: [side, 3, channels, features], [side, side, channels, features]
-        shape = [side, *left, blocks * block]
+        shape = [side, *left, groups * blocks * block]
         wide = _product(matrix, wide, build.tensor(shape, f64))
-    narrow = build.reshape(build.convert(wide, ir.F32Type.get()), [side, side, channels, blocks, block])
-    turned = build.transpose(narrow, [3, 1, 0, 2, 4])
+    narrow = build.reshape(build.convert(wide, ir.F32Type.get()), [side, side, channels, *several, blocks, block])
+    turned = build.transpose(narrow, [*range(3, rank), 1, 0, 2, rank])
     return value_of("stablehlo.optimization_barrier", turned.type, [turned]) if once else turned
 
 

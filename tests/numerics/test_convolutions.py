@@ -162,6 +162,16 @@ WINOGRAD = [
 ]
 """3 × 3 windows of stride 1, and a third dimension: where their weights are bound, by Winograd's algorithm, with edges of all kinds."""
 
+GROUPED = [
+    Layer((14, 14), 64, 64, (3, 3), padding=around(1), groups=4),
+    Layer((13, 17), 72, 144, (3, 3), padding=((2, 0), (0, 3)), batch=2, groups=3),
+    Layer((7, 7), 96, 96, (3, 3), padding=around(1), batch=6, groups=3, first=False),
+    Layer((9, 21), 120, 200, (3, 3), padding=around(1), batch=3, groups=5),
+    Layer((19, 22), 64, 64, (3, 3), padding=around(2), dilation=2, batch=2, groups=2, first=False),
+    Layer((5, 9, 12), 48, 96, (3, 3, 3), padding=around(1, 3), groups=2),
+]
+"""Groups, whose features fill blocks and do not."""
+
 APART = [
     Layer((28, 28), 32, 64, (3, 3), padding=around(2), dilation=2),
     Layer((23, 19), 40, 33, (3, 3), padding=((3, 1), (0, 4)), dilation=(3, 2), batch=2, first=False),
@@ -280,6 +290,11 @@ def test_transposed_with_the_channels_first():
 @pytest.mark.parametrize("target", TARGETS)
 def test_winograd(target):
     check(WINOGRAD, target, True)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_winograd_of_groups(target):
+    assert check(GROUPED, target, True).report.text().count("Winograd F(") == len(GROUPED)
 
 
 @pytest.mark.parametrize("target", TARGETS)

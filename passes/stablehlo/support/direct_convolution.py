@@ -116,10 +116,15 @@ def suits_winograd(op: ir.Operation, conv: Conv) -> bool:
         and min(conv.output[-2:]) > 1
         and set(conv.window_strides) == {1}
         and set(conv.dilations[:-2]) <= {1}
-        and conv.groups == 1
     )
-    wide = conv.input[1] >= _LEAST_CHANNELS and conv.output[1] >= _LEAST_FEATURES
+    wide = conv.filter[1] >= _LEAST_CHANNELS and conv.output[1] // conv.groups >= _LEAST_FEATURES
     return window and wide and not precise and str(element_of(op.operands[0])) in ("f32", "f16", "bf16")
+
+
+def winograd_block(conv: Conv, most: int = WINOGRAD_BLOCK) -> int:
+    """Features of a block of transformed weights: `most`, or of a group half of that where it leaves fewer lanes idle."""
+    features = conv.output[1] // conv.groups
+    return most // 2 if conv.groups > 1 and 0 < features % most <= most // 2 else most
 
 
 def winograd_tiles(conv: Conv, outputs: int) -> int:
@@ -128,10 +133,11 @@ def winograd_tiles(conv: Conv, outputs: int) -> int:
     return prod(along) * prod(conv.output[:1] + conv.output[2:-2])
 
 
-def winograd_share(conv: Conv, outputs: int, block: int = WINOGRAD_BLOCK) -> float:
+def winograd_share(conv: Conv, outputs: int, most: int = WINOGRAD_BLOCK) -> float:
     """Of the time of a direct sum's products, which leaves taps on padding out, what Winograd's algorithm takes: its products, of whole
     tiles and blocks of features, and the transforms of inputs and results. These take what its products save beside a direct sum's or, of
-    few channels or features, longer."""
+    few channels or features, longer. Groups are convolutions of their own."""
+    block, conv = winograd_block(conv, most), conv.of_one_group
     summed, features = conv.input[1] * prod(conv.filter[2:-2]), ceil(conv.output[1] / block) * block
     transformed = ceil(conv.input[1] / _LINE) * _LINE + features
     each = max(1, _PRODUCT * (1 + _TRANSFORM * transformed / (summed * features)))

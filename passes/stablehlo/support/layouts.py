@@ -22,7 +22,7 @@ from ...fused.planner.kernels import CHOSEN
 from ...fused.planner.policy import FIRST, LAST, policy_of
 from ...library_calls.conv import Conv
 from . import build
-from .direct_convolution import direct_convolution, suits_winograd, winograd_share
+from .direct_convolution import direct_convolution, suits_winograd, winograd_block, winograd_share
 from .line_convolution import line_convolution, line_length, packs_pixels
 
 _JOINING = frozenset([*named(Kind.ELEMENTWISE), "stablehlo.pad", "stablehlo.slice", "stablehlo.concatenate", "stablehlo.reduce_window"])
@@ -34,6 +34,8 @@ _FIRST, _FIRST_APART = 0.9, 0.72
 """Shares of the peak with the channels first, of pixels side by side and of those two apart."""
 _WINOGRAD = 2
 """What Winograd's algorithm is taken to save at the most; its last tiles of a line are not whole."""
+_WINOGRAD_FAR = 1.3
+"""The same, of groups whose pixels L2 does not hold: they and what is converted come from the last cache."""
 _COLUMNS = 64
 """Output channels of a tile."""
 _PS = 10**12
@@ -126,8 +128,12 @@ def _packing_ps(conv: Conv, target: TargetView) -> int:
 
 
 def _last_ps(op: ir.Operation, conv: Conv, target: TargetView) -> int:
-    saved = min(_WINOGRAD, max(1, 1 / winograd_share(conv, 4))) if suits_winograd(op, conv) else 1
+    far = conv.groups > 1 and _FLOAT * prod(conv.input) > target.l2_bytes
+    saved = min(_WINOGRAD_FAR if far else _WINOGRAD, max(1, 1 / winograd_share(conv, 4))) if suits_winograd(op, conv) else 1
     wide, lanes = conv.output[1] // conv.groups, target.vector_bits // _FLOAT_BITS
+    if saved > 1 and conv.groups > 1:
+        block = winograd_block(conv)
+        return int(_flops_ps(conv, target) / (saved * wide / (ceil(wide / block) * block) * _LAST))
     dense = conv.groups == 1 or wide > lanes
     used = wide / lanes / registers_a_step(wide, (*conv.filter[2:], conv.filter[1]), lanes, target) if dense else 1
     return int(_flops_ps(conv, target) / (saved * used * _LAST if dense else _LAST_EACH))

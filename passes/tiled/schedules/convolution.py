@@ -18,7 +18,7 @@ from hloom.dialects.target import TargetView
 from ...common.affine import dim_position, used_dims
 from ...common.axes import Axes, TileOp, even_size
 from ...common.contraction import input_loops
-from ...common.winograd import is_transformed, outputs_of, room_beside, taps_apart, tiles_along, tiles_kept, tiles_together
+from ...common.winograd import FilterLoops, is_transformed, outputs_of, room_beside, tiles_along, tiles_kept, tiles_together
 from .cutting import cut, panels
 
 _BLOCK = 64
@@ -50,7 +50,7 @@ def convolution_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     columns = [a for a in output if of[a] in weights and of[a] not in pixels]
     groups = [a for a in output if of[a] in pixels and of[a] in weights]
     if is_transformed(hero.inputs[1]):
-        return _winograd_schedule(hero, axes, lines, columns, target)
+        return _winograd_schedule(hero, axes, lines, columns, groups, target)
     if groups and output[-1] in lines:
         sizes = _pictures_schedule(axes, groups[0], output)
         if _is_bare(hero, of[output[-1]]):
@@ -127,7 +127,9 @@ def _pictures_schedule(axes: Axes, group: int, output: list[int]) -> dict[int, i
     return {axis: sizes[axis] for axis in outer if axis in sizes}
 
 
-def _winograd_schedule(hero: TileOp, axes: Axes, lines: list[int], columns: list[int], target: TargetView) -> dict[int, int]:
+def _winograd_schedule(
+    hero: TileOp, axes: Axes, lines: list[int], columns: list[int], groups: list[int], target: TargetView
+) -> dict[int, int]:
     """Lines of Winograd tiles with all channels, so that their inputs are transformed once; pieces of the output channels where there are
     fewer tiles than cores.
 
@@ -135,29 +137,32 @@ def _winograd_schedule(hero: TileOp, axes: Axes, lines: list[int], columns: list
     that and the threads take; if not, as large as its half, of several images where one is smaller; and where weights come from memory each
     time, as large as the stack lets them be. A tile of three dimensions also transforms the planes around its own: it has few lines of as
     many planes as there is room for. Of taps that are d apart a tile has lines for all d phases, one after the other; what there is room
-    for is one phase.
+    for is one phase. A tile is of one group, and groups are outermost.
     """
     outputs = outputs_of(hero.inputs[1])
     cores = max(2, target.cores)
-    *deep, _, _, channels, features = ir.RankedTensorType(hero.inputs[1].type).shape
+    taps = FilterLoops.of(hero.maps[1], hero.parallel)
+    shape = dict(zip(map(dim_position, hero.maps[1].results), ir.RankedTensorType(hero.inputs[1].type).shape))
+    deep, channels, features = [shape[d] for d in taps.deep], shape[taps.channel], shape[taps.feature]
     *outer, high, wide = lines
     (column,) = columns
-    apart, phases = taps_apart(*hero.maps[:2])
+    apart, phases = taps.apart(hero.maps[0])
     row, rows = tiles_along(axes.extent[wide], phases, outputs), tiles_along(axes.extent[high], apart, outputs) // apart
     room = room_beside(outputs, channels, features, target)
     most = tiles_kept(outputs, channels, target) if deep else tiles_together(outputs, channels, features, target)
+    tiles = prod(axes.extent[axis] for axis in outer) * rows * apart * row
     if not deep and room > 0:
-        most = min(most, max(_LEAST_TILES, prod(axes.extent[axis] for axis in outer) * rows * apart * row // (_TILES_A_CORE * cores)))
-    sizes = dict.fromkeys(outer, 1)
+        most = min(most, max(_LEAST_TILES, tiles // (_TILES_A_CORE * cores)))
+    sizes = dict.fromkeys([*groups, *outer], 1)
     if deep and outer:
         planes, around = axes.extent[outer[-1]], deep[0] - 1
         sizes[outer[-1]] = even_size(planes, max(1, most // row - around))
         most //= planes if sizes[outer[-1]] == planes else sizes[outer[-1]] + around
-    elif outer and room <= 0:
-        images = axes.extent[outer[-1]]
-        sizes[outer[-1]] = next(n for n in range(max(1, most // (rows * row)), 0, -1) if images % n == 0)
+    elif outer:
+        images, share = axes.extent[outer[-1]], prod(axes.extent[axis] for axis in groups) * tiles // cores if room > 0 else most
+        sizes[outer[-1]] = next(n for n in range(max(1, min(most, share) // (rows * row)), 0, -1) if images % n == 0)
     together = even_size(rows, max(1, most // row))
-    pieces = prod(ceil(axes.extent[axis] / sizes[axis]) for axis in outer) * ceil(rows / together)
+    pieces = prod(ceil(axes.extent[axis] / sizes[axis]) for axis in [*groups, *outer]) * ceil(rows / together)
     if pieces < cores and features >= 2 * _BLOCK:
         sizes[column] = ceil(features * pieces / cores / _BLOCK) * _BLOCK
     sizes[high] = together * outputs * apart

@@ -10,6 +10,9 @@ For the images of a tile of the convolution, of TB Winograd tiles of m × m outp
 
 Where taps are d apart, lines in steps of d are one pass of that, and the pixels in steps of d of these lines lie side by side in V and M.
 
+Groups are convolutions one after the other. Their channels are a part of a pixel, which the processor does not follow: a tile asks for its
+pixels first.
+
 In three dimensions an image is a plane, and the taps along the depth are summed with the channels: the products of plane z read the planes
 z + t of V, each transformed once for the tile.
 
@@ -42,6 +45,7 @@ from .narrow_instructions import add_product, step_of
 from .nests import chunks, dynamic_mask, point_indices
 from .packing import Scratch
 from .results import store_results
+from .tile_prefetch import prefetch_tile
 from .winograd_inputs import InputsTransform, Tiles, scaled_sums, square
 from .winograd_loops import WinogradLoops, pieces
 from .work import Point, Work
@@ -67,8 +71,9 @@ class _Winograd:
         self.filter: Storage = filters
         self.outputs, self.panel = filters.transformed.outputs, filters.transformed.block
         self.loops = loops = WinogradLoops.of(work)
-        source = Access.of(work.maps[0], x, len(work.extents))
-        assert source is not None
+        source, weights = (Access.of(m, storage, len(work.extents)) for m, storage in zip(work.maps, (x, filters)))
+        assert source is not None and weights is not None
+        self.weights = weights
         self.channels = size_bound(work.extents[loops.channel])
         self.features = work.extents[loops.feature]
         self.block = self._panels_together() * self.panel
@@ -104,6 +109,8 @@ class _Winograd:
         return replace(self.scratch((points, step), self.element), strides=(step, *row_major(shape)), sizes=(points, *shape))
 
     def emit(self) -> None:
+        if self.loops.group is not None:
+            prefetch_tile(self.work.inputs[0], self.target)
         extents = [*(self.work.extents[d] for d in self.loops.outer), self.apart]
         nest_each(extents, lambda indices: self._images(dict(zip(self.loops.outer, indices)), indices[-1]))
 
@@ -130,7 +137,7 @@ class _Winograd:
 
     def _block(self, fixed: dict[int, LinearIndex], rows: LoopBound, height: LinearIndex, block: LinearIndex) -> None:
         """The outputs of a block of features."""
-        for_each(0, self.side**2, 1, partial(self._product, block))
+        for_each(0, self.side**2, 1, partial(self._product, fixed, block))
         parts = self.block // self.one
         width = self.work.extents[self.loops.wide]
         assert isinstance(width, int)
@@ -151,7 +158,7 @@ class _Winograd:
 
         for_each(0, self.images, 1, transform)
 
-    def _product(self, block: LinearIndex, point: LinearIndex) -> None:
+    def _product(self, fixed: dict[int, LinearIndex], block: LinearIndex, point: LinearIndex) -> None:
         """M[ξ] of a block of features: the sum over taps of the depth, and channels. Images that lie one behind the other are one."""
         tiles, (_, plane, line, _) = self.tiles.count, self.inputs.strides
         images, taps, reach, first = self.images, 1, None, 0
@@ -170,7 +177,7 @@ class _Winograd:
         )
         right = replace(
             self.filter,
-            offset=self.filter.offset + block * (panels * self.side**2 * depth) + point * depth,
+            offset=self.weights.at({d: fixed[d] for d in self.loops.outer}) + block * (panels * self.side**2 * depth) + point * depth,
             strides=(self.channels * self.panel, self.panel, 1),
             sizes=(taps, self.channels, self.block),
             transformed=None,

@@ -8,12 +8,12 @@ from math import ceil
 from torch_mlir import ir
 from torch_mlir.dialects import arith
 
-from ...common.affine import dim_position, used_dims
+from ...common.affine import used_dims
 from ...common.control_flow import LoopBound
 from ...common.linear_index import LinearIndex
 from ...common.storage import Bounds, Storage
 from ...common.tiled_function import size_bound
-from ...common.winograd import taps_apart
+from ...common.winograd import FilterLoops
 from ...errors import PassFailure
 from .work import Work, starts_from_zero
 
@@ -72,6 +72,7 @@ class WinogradLoops:
     apart: tuple[int, int]
     channel: int
     feature: int
+    group: int | None
     depth: Depth | None
     image: int | None
     outer: list[int]
@@ -79,24 +80,22 @@ class WinogradLoops:
     @staticmethod
     def of(work: Work) -> WinogradLoops:
         """Raises PassFailure where the loops are not those of a 3 × 3 window over whole lines."""
-        *deep, taps_high, taps_wide, channel, feature = (dim_position(e) for e in work.maps[1].results)
-        found = _windows(work)
-        (high, rows, _), (wide, columns, _) = found[taps_high], found[taps_wide]
-        apart = taps_apart(*work.maps[:2])
+        taps, found = FilterLoops.of(work.maps[1], work.parallel), _windows(work)
+        (high, rows, _), (wide, columns, _) = found[taps.high], found[taps.wide]
         whole = all(bound.is_constant for bound in columns) and wide is not None and isinstance(work.extents[wide], int)
-        if high is None or wide is None or not whole or len(deep) > 1 or not starts_from_zero(work):
+        if high is None or wide is None or not whole or len(taps.deep) > 1 or not starts_from_zero(work):
             where = {"op": work.op.name, "loc": str(work.op.location), "stage": "vector"}
             raise PassFailure("a transformed filter is read otherwise than by a 3 x 3 window over whole lines", **where)
-        assert channel is not None and feature is not None
         depth = None
-        for tap in deep:
-            assert tap is not None
+        for tap in taps.deep:
             loop, bounds, surrounded = found[tap]
             depth = Depth(tap, size_bound(work.extents[tap]), loop, bounds if surrounded else None)
-        outer = [d for d, parallel in enumerate(work.parallel) if parallel and d not in (high, wide, feature)]
-        image = depth.loop if depth is not None else outer[-1] if outer else None
-        ends = columns[0].constant, columns[1].constant
-        return WinogradLoops(high, wide, rows, ends, apart, channel, feature, depth, image, [d for d in outer if d != image])
+        outer = [d for d, parallel in enumerate(work.parallel) if parallel and d not in (high, wide, taps.feature)]
+        images = [d for d in outer if d != taps.group]
+        image = depth.loop if depth is not None else images[-1] if images else None
+        ends, apart = (columns[0].constant, columns[1].constant), taps.apart(work.maps[0])
+        outer = [d for d in outer if d != image]
+        return WinogradLoops(high, wide, rows, ends, apart, taps.channel, taps.feature, taps.group, depth, image, outer)
 
 
 def _windows(work: Work) -> dict[int | None, tuple[int | None, Bounds, bool]]:

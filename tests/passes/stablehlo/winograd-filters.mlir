@@ -80,6 +80,29 @@ func.func @main(%x: tensor<1x28x28x512xf32>, %w: tensor<3x3x512x512xf32> {hloom.
 
 // -----
 
+// Changed: Groups, each a block of its own, half as wide here; their number is a dim of the filter. Declined: groups of fewer features than a
+// register has lanes.
+// CHECK-LABEL: func.func @main(
+// CHECK: stablehlo.reshape %{{.*}} : (tensor<3x3x16x64xf32>) -> tensor<3x3x16x4x16xf32>
+// CHECK: %[[R:.*]] = stablehlo.reshape %{{.*}} : (tensor<6x6x16x64xf32>) -> tensor<6x6x16x4x1x16xf32>
+// CHECK: %[[T:.*]] = stablehlo.transpose %[[R]], dims = [3, 4, 1, 0, 2, 5]
+// CHECK: %[[F:.*]] = stablehlo.optimization_barrier %[[T]] : tensor<4x1x6x6x16x16xf32>
+// CHECK: %[[C:.*]] = stablehlo.custom_call @hloom.winograd_filter(%[[F]]) : (tensor<4x1x6x6x16x16xf32>) -> tensor<3x3x16x4x16xf32>
+// CHECK: %[[V:.*]] = stablehlo.reshape %[[C]] : (tensor<3x3x16x4x16xf32>) -> tensor<3x3x16x64xf32>
+// CHECK: stablehlo.convolution(%{{.*}}, %[[V]]){{.*}}feature_group_count = 4
+// CHECK-NOT: stablehlo.custom_call
+// CHECK: return
+func.func @main(%x: tensor<1x14x14x64xf32>, %w: tensor<3x3x16x64xf32> {hloom.bound}, %v: tensor<3x3x8x64xf32> {hloom.bound})
+    -> (tensor<1x14x14x64xf32>, tensor<1x14x14x64xf32>) {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 4 : i64} : (tensor<1x14x14x64xf32>, tensor<3x3x16x64xf32>) -> tensor<1x14x14x64xf32>
+  %1 = stablehlo.convolution(%x, %v) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 8 : i64} : (tensor<1x14x14x64xf32>, tensor<3x3x8x64xf32>) -> tensor<1x14x14x64xf32>
+  return %0, %1 : tensor<1x14x14x64xf32>, tensor<1x14x14x64xf32>
+}
+
+// -----
+
 // Changed: Few channels, of which a tile of 4 x 4 outputs saves more than the transforms cost. Declined: 3 of them; features that fill half of a
 // block, of tiles of 2 x 2.
 // CHECK-LABEL: func.func @main(

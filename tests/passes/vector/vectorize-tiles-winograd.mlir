@@ -167,3 +167,37 @@ module attributes {hloom.target = {name = "cpu-avx2", vector_bits = 256 : i64, v
     return %c : tensor<28x28x32xf32>
   }
 }
+
+// -----
+
+// Changed: Groups: a tile asks for its group's part of the pixels, which L2 does not hold, before it transforms them. Pixels and weights begin
+// where those of the group do.
+// CHECK-LABEL: func.func private @groups(
+// CHECK-SAME: %[[X:[a-z0-9]*]]: memref<25088xf32>, %[[W:[a-z0-9]*]]: memref<73728xf32>, %{{[a-z0-9]*}}: memref<25088xf32>)
+// CHECK: memref.prefetch %[[X]]
+// CHECK: vector.load %[[X]]
+// CHECK: vector.load %[[W]]
+// CHECK: return
+#x = affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d0, d1 + d5, d2 + d6, d3 * 32 + d7)>
+#w = affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d5, d6, d7, d3, d4)>
+#y = affine_map<(d0, d1, d2, d3, d4, d5, d6, d7) -> (d0, d1, d2, d3, d4)>
+module attributes {hloom.target = {l2_bytes = 98304 : i64}} {
+  func.func private @groups(%x: tensor<8x7x7x64xf32>, %t: tensor<2x1x6x6x32x32xf32>) -> tensor<8x7x7x2x32xf32> attributes {hloom.kind = "conv"} {
+    %zero = arith.constant 0.0 : f32
+    %w = stablehlo.custom_call @hloom.winograd_filter(%t) : (tensor<2x1x6x6x32x32xf32>) -> tensor<3x3x32x2x32xf32>
+    %padded = tensor.pad %x low[0, 1, 1, 0] high[0, 1, 1, 0] {
+    ^bb0(%i: index, %j: index, %k: index, %l: index):
+      tensor.yield %zero : f32
+    } : tensor<8x7x7x64xf32> to tensor<8x9x9x64xf32>
+    %e = tensor.empty() : tensor<8x7x7x2x32xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x7x7x2x32xf32>) -> tensor<8x7x7x2x32xf32>
+    %c = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+        ins(%padded, %w : tensor<8x9x9x64xf32>, tensor<3x3x32x2x32xf32>) outs(%f : tensor<8x7x7x2x32xf32>) {
+    ^bb0(%u: f32, %v: f32, %s: f32):
+      %0 = arith.mulf %u, %v fastmath<contract> : f32
+      %1 = arith.addf %s, %0 fastmath<contract> : f32
+      linalg.yield %1 : f32
+    } -> tensor<8x7x7x2x32xf32>
+    return %c : tensor<8x7x7x2x32xf32>
+  }
+}
