@@ -25,7 +25,7 @@ LIVE = "hloom.live"
 """Of a group of two contractions: [rows, columns, ahead]. What lies between them is zero, in row r, from column r + ahead on."""
 ROW_LOOP = "hloom.row_loop"
 """Of a group of contractions of which some keep the rows of large values and so many sum over them: a tile goes through these in blocks."""
-_MOST_ROWS = 12
+MOST_ROWS = 12
 _SUMS = ("arith.addf", "arith.addi", "arith.ori")
 _PRODUCTS = ("arith.mulf", "arith.muli", "arith.andi")
 _EXTENDED = ("arith.extsi", "arith.extui")
@@ -122,11 +122,11 @@ def is_contraction(op: TileOp) -> bool:
     return summed <= left & right and left != right
 
 
-def block_rows(target: TargetView, registers: int, outputs: int = 1, parts: int = 1) -> int:
+def block_rows(target: TargetView, registers: int, outputs: int = 1, parts: int = 1, most: int = MOST_ROWS) -> int:
     """Rows of `registers` accumulators for each output that fit the registers, beside a block of the one operand, each register of which
-    becomes so many `parts`, and an element of the other."""
+    becomes so many `parts`, and an element of the other; `most` at most."""
     rows = (target.vector_registers - 1) // registers - parts
-    return min(_MOST_ROWS, max(1, rows // outputs))
+    return min(most, max(1, rows // outputs))
 
 
 def block_registers(target: TargetView, outputs: int = 1) -> int:

@@ -24,10 +24,11 @@ from math import ceil
 from torch_mlir import ir
 from torch_mlir.dialects import arith
 
+from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
 from ...common.axes import even_size
-from ...common.contraction import block_registers, block_rows
+from ...common.contraction import MOST_ROWS, block_registers, block_rows
 from ...common.control_flow import LoopBound, NestBody, for_each, nest_each
 from ...common.linear_index import LinearIndex, least
 from ...common.storage import Storage
@@ -46,7 +47,7 @@ from .partial_sums import PartialSums, added, float_that_is_summed, is_long, ste
 from .results import follows_in_registers, store_results
 from .segments import cuts, segments
 from .spare_lanes import SharedColumns, SpareLanes
-from .tile_prefetch import prefetch_tile, steps_over_pixels
+from .tile_prefetch import PAGE_BYTES, prefetch_tile, steps_over_pixels
 from .windows import Taps, Window, pieces, windows_of
 from .work import Point, Work, stride_along
 
@@ -54,6 +55,8 @@ _LEAST_ROWS = 4
 """Of loops that serve alike the innermost with so many rows is jammed: its rows lie next to each other."""
 _STEPS_A_TURN, _MANY_REGISTERS = 4, 32
 """Where registers are fewer than many, a step has so few products that what counts it and finds its operands takes as long."""
+_LINE_ROWS = 14
+"""Rows of a block of one register, where that divides them: half as many wait for their own sums, and load nearly twice as much."""
 _BESIDE = 2
 """Registers beside sums and pixels: a weight, and what lanes have picked."""
 Step = Callable[[Point, list[ir.Value]], list[Rep]]
@@ -333,7 +336,7 @@ class _Contraction:
     def _blocks(self, lanes: Lanes, extent: int) -> list[tuple[int, int, int]]:
         """Loops (first row, end, rows of a block) over all rows: blocks as few and equal as can be, those that leave the same taps out
         in one."""
-        rows = even_size(extent, self._most_rows(lanes))
+        rows = self._rows_of_block(lanes, extent)
         loops: list[tuple[int, int, int]] = []
         first = 0
         while first < extent:
@@ -348,8 +351,18 @@ class _Contraction:
             first = end
         return loops
 
-    def _most_rows(self, lanes: Lanes) -> int:
-        rows = block_rows(self.target, max(1, lanes.count // self.one), len(self.work.outputs), self.parts)
+    def _rows_of_block(self, lanes: Lanes, extent: int) -> int:
+        """Blocks as equal as can be. So many rows that lie a page apart would push each other out of their set of the first cache."""
+        inputs = [(m, s) for m, s in zip(self.work.maps, self.work.inputs) if isinstance(s, Storage)]
+        apart = max(((stride_along(m, s, self.jam or 0) or 0) * element_bytes(s.element) for m, s in inputs), default=0)
+        free = self.target.vector_registers >= _MANY_REGISTERS and (apart == 0 or apart % PAGE_BYTES != 0)
+        alone = lanes.count <= self.one and not self.work.picked and free
+        if alone and extent % _LINE_ROWS == 0 and self._most_rows(lanes, _LINE_ROWS) == _LINE_ROWS:
+            return _LINE_ROWS
+        return even_size(extent, self._most_rows(lanes))
+
+    def _most_rows(self, lanes: Lanes, most: int = MOST_ROWS) -> int:
+        rows = block_rows(self.target, max(1, lanes.count // self.one), len(self.work.outputs), self.parts, most)
         return min(rows, self._rows_sharing(self.across[0])) if self.work.picked and self.across else rows
 
     def _rows_sharing(self, window: Window) -> int:
