@@ -105,10 +105,10 @@ class Lanes:
         step = address.lanes
         place = address.constant % step
         whole = (address - place).uniform().along_lanes()
-        turns = self._times(step)._load_contiguous(replace(storage, ahead=0) if place else storage, whole)
+        turns = self.times(step)._load_contiguous(replace(storage, ahead=0) if place else storage, whole)
         return vector.shuffle(turns, turns, [step * lane + place for lane in range(self.count)])
 
-    def _times(self, count: int) -> Lanes:
+    def times(self, count: int) -> Lanes:
         """So many lanes side by side for each."""
         each = [lane for lane in range(self.count) for _ in range(count)]
         return Lanes(count * self.count, None if self.mask is None else vector.shuffle(self.mask, self.mask, each))
@@ -116,7 +116,7 @@ class Lanes:
     def store_in_turn(self, parts: Sequence[Rep], storage: Storage, address: LinearIndex) -> None:
         """Stores each live lane's elements side by side, from `address` on, which is as many further in each lane."""
         together = in_turn([self.widen(part) for part in parts])
-        self._times(len(parts)).store(together, storage, address.uniform().along_lanes())
+        self.times(len(parts)).store(together, storage, address.uniform().along_lanes())
 
     def prefetch(self, storage: Storage, address: LinearIndex) -> None:
         """Prefetches what all lanes read, or write, `storage.ahead` elements further on."""

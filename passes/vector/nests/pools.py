@@ -4,7 +4,12 @@
     y[ow]   = combine over kw of line[ow * s + kw * d]        vectors of results, picked from the line in registers
 
 The line is a buffer on the stack with the neutral element where the padding is, written there once: no tap of the second step is left out.
-Taps of the first step that are in the padding are (windows.py). A window of n × m takes n + m steps instead of n * m.
+Taps of the first step that are in the padding are (windows.py). A window of n × m takes n + m steps instead of n * m. Windows along a line
+alone, without padding, need none, however long it is: columns are loaded where results take them.
+
+Taps as many as results are apart are a turn. Turns are combined as they lie, then the s columns of each result are picked by shuffles:
+
+    AvgPool1d(4, 2)     v = x[2 ow …] + x[2 ow + 2 …];  y = v[0, 2, 4, …] + v[1, 3, 5, …]
 
 Must hold: the body combines by known ops with neutral elements, in any order; every input that moves with the results' innermost loop is
 read at its windows, elements side by side.
@@ -12,8 +17,9 @@ read at its windows, elements side by side.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith, vector
@@ -26,7 +32,6 @@ from ...common.combiner import Combiner, split
 from ...common.control_flow import LoopBound, NestBody, for_loop, nest_each
 from ...common.linear_index import LinearIndex
 from ...common.storage import Bounds, Storage
-from ...common.vectors import lanes_of
 from .body import Captured, LanesBody
 from .lanes import Lanes
 from .nests import chunks, point_indices
@@ -40,7 +45,12 @@ _UNROLLED = 8
 """Taps of the second step that are emitted one by one."""
 _SHUFFLED = 8
 """Up to so many elements between results are loaded with them and left out by shuffles; beyond, elements are gathered."""
+_FEW_OPS = 2
+"""So many ops of a column may be computed again for each tap."""
 _OUTSIDE = ("linalg.index", "tensor.extract")
+
+Columns = Callable[[LinearIndex, Lanes], list[ir.Value]]
+"""The columns from an index on."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +71,16 @@ class _Line:
         """Columns that all windows of the line span."""
         return (self.results - 1) * self.step + (self.taps - 1) * self.dilation + 1
 
+    @property
+    def turns(self) -> int:
+        """How many turns of taps are whole: of which a result takes every column."""
+        return self.taps // self.step if self.dilation == 1 and self.step <= _SHUFFLED else 0
+
+    @property
+    def before(self) -> int:
+        """Columns ahead of a turn that is not whole that are loaded with it, so that none behind the line is."""
+        return (-self.taps) % self.step if self.turns else 0
+
 
 def pool_of(work: Work, captured: Captured, target: TargetView, scratch: Scratch) -> Pool | None:
     """`work` where it is a reduction over windows along the results' innermost loop; None where it is another."""
@@ -70,7 +90,16 @@ def pool_of(work: Work, captured: Captured, target: TargetView, scratch: Scratch
     if found is None or combiner is None or not combiner.commutative or combiner.neutral() is None:
         return None
     line, columns = found
-    return Pool(work, columns, line, combiner, captured, target, scratch)
+    in_place = _needs_no_line(work, line, combiner)
+    if line.reach > _LONGEST_LINE and not in_place:
+        return None
+    return Pool(work, columns, line, combiner, captured, target, None if in_place else scratch)
+
+
+def _needs_no_line(work: Work, line: _Line, combiner: Combiner) -> bool:
+    """Whether columns are loaded where results take them: they all exist, there are no other taps, and little is computed twice."""
+    alone = sum(not parallel for parallel in work.parallel) == 1 and (line.low, line.high) == (0, line.reach)
+    return alone and line.turns > 0 and (line.taps == line.step or len(combiner.before) <= _FEW_OPS)
 
 
 def _line(work: Work) -> tuple[_Line, Work] | None:
@@ -101,7 +130,7 @@ def _line(work: Work) -> tuple[_Line, Work] | None:
         return None
     ((step, dilation, bounds),) = read
     reach = (results - 1) * step + (taps - 1) * dilation + 1
-    if reach > _LONGEST_LINE or not all(bound.is_constant for bound in bounds or ()):
+    if not all(bound.is_constant for bound in bounds or ()):
         return None
     low, high = (0, reach) if bounds is None else (max(0, bounds[0].constant), min(reach, bounds[1].constant))
     parallel, extents = list(work.parallel), list(work.extents)
@@ -155,8 +184,10 @@ def _unbounded(storage: Storage, dim: int) -> Storage:
 
 
 class Pool:
+    """`scratch` makes the lines; None where there are none."""
+
     def __init__(
-        self, work: Work, columns: Work, line: _Line, combiner: Combiner, captured: Captured, target: TargetView, scratch: Scratch
+        self, work: Work, columns: Work, line: _Line, combiner: Combiner, captured: Captured, target: TargetView, scratch: Scratch | None
     ):
         self.work, self.columns, self.line, self.combiner, self.captured = work, columns, line, combiner, captured
         self.outer = [d for d in range(len(work.extents)) if work.parallel[d] and d != line.loop]
@@ -164,7 +195,7 @@ class Pool:
         self.windows: dict[int, Window] = {window.tap: window for window in windows_of(columns)}
         self.one = work.lanes(target)
         self.after: Sequence[Work] = ()
-        self.lines = [self._new_line(number, scratch) for number in range(len(work.outputs))]
+        self.lines = None if scratch is None else [self._new_line(number, scratch) for number in range(len(work.outputs))]
 
     def _new_line(self, number: int, scratch: Scratch) -> Storage:
         """A line of neutral elements, some vectors longer than it is read."""
@@ -189,10 +220,19 @@ class Pool:
     def _at(self, fixed: dict[int, LinearIndex]) -> None:
         line = self.line
         taps = [self.windows[d].existing(fixed) if d in self.windows else (0, self.work.extents[d]) for d in self.reduced]
-        chunks(line.high - line.low, 4 * self.one, self.one, lambda start, lanes: self._columns(fixed, start + line.low, lanes, taps))
-        chunks(line.results, 2 * self.one, self.one, lambda start, lanes: self._results(fixed, start, lanes))
 
-    def _columns(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes, taps: list[tuple[LoopBound, LoopBound]]) -> None:
+        def columns(start: LinearIndex, lanes: Lanes) -> list[ir.Value]:
+            return self._columns(fixed, start, lanes, taps)
+
+        if self.lines is not None:
+            store = partial(self._store_columns, self.lines, columns)
+            chunks(line.high - line.low, 4 * self.one, self.one, lambda start, lanes: store(start + line.low, lanes))
+            columns = partial(self._load_columns, self.lines)
+        chunks(line.results, 2 * self.one, self.one, lambda start, lanes: self._results(fixed, start, lanes, columns))
+
+    def _columns(
+        self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes, taps: list[tuple[LoopBound, LoopBound]]
+    ) -> list[ir.Value]:
         """The first step for the columns from `start` on."""
         rank = len(self.work.extents)
 
@@ -201,49 +241,69 @@ class Pool:
             results = Point(lanes, at, self.captured).evaluate(self.columns, totals)
             return [lanes.widen(r) for r in results]
 
-        totals = _over(taps, [lanes.widen(n) for n in self._neutral()], step)
+        return _over(taps, [lanes.widen(n) for n in self._neutral()], step)
+
+    def _store_columns(self, lines: list[Storage], columns: Columns, start: LinearIndex, lanes: Lanes) -> None:
         whole = Lanes(lanes.count)
-        for line, total, neutral in zip(self.lines, totals, self._neutral()):
+        for line, total, neutral in zip(lines, columns(start, lanes), self._neutral()):
             # all lanes: what a masked store leaves half written must reach the cache before it can be loaded
             full = total if lanes.mask is None else arith.select(lanes.mask, total, lanes.widen(neutral))
             whole.store(full, line, line.address([start.along_lanes()]))
 
-    def _results(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes) -> None:
+    def _load_columns(self, lines: list[Storage], start: LinearIndex, lanes: Lanes) -> list[ir.Value]:
+        """What is in the lines from `start` on: they are longer than all lanes need."""
+        return [Lanes(lanes.count).load(line, line.address([start.along_lanes()])) for line in lines]
+
+    def _results(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes, columns: Columns) -> None:
         """The second step for the results from `start` on."""
         point = Point(lanes, point_indices(len(self.work.extents), fixed, self.line.loop, start, lanes), self.captured)
         totals = [lanes.widen(point.init(self.work, number)) for number in range(len(self.work.outputs))]
-        first = start * self.line.step
-        loaded: dict[object, ir.Value] = {}
-
-        def combined(tap: LinearIndex, before: list[ir.Value]) -> list[ir.Value]:
-            body = LanesBody(lanes, point.indices, self.captured)
-            values = [self._picked(line, first, tap * self.line.dilation, lanes.count, loaded) for line in self.lines]
-            assert self.work.block is not None
-            arguments = list(self.work.block.arguments)[len(self.work.inputs) :]
-            body.reps = {**dict(zip(arguments, before)), **dict(zip(self.combiner.values, values))}
-            body.run(self.combiner.ops)
-            return [lanes.widen(body.rep(value)) for value in self.combiner.returned]
-
-        if self.line.taps > _UNROLLED:
-            totals = for_loop(0, self.line.taps, 1, totals, combined)
+        line, first, turns = self.line, start * self.line.step, self.line.turns
+        if lanes.count == 1:
+            totals = self._each(line.taps, lanes, totals, lambda tap: columns(first + tap * line.dilation, lanes))
+        elif turns:
+            wide = lanes.times(line.step)
+            whole = self._each(turns - 1, wide, columns(first, wide), lambda turn: columns(first + (turn + 1) * line.step, wide))
+            totals = self._picked(whole, range(line.step), lanes, totals)
+            if line.before:
+                rest = columns(first + (turns * line.step - line.before), wide)
+                totals = self._picked(rest, range(line.before, line.step), lanes, totals)
         else:
-            for tap in range(self.line.taps):
-                totals = combined(LinearIndex(constant=tap), totals)
+            totals = self._each(line.taps, lanes, totals, lambda tap: self._apart(first + tap * line.dilation, lanes))
         store_results(point, self.work, totals, self.after)
 
-    def _picked(self, line: Storage, first: LinearIndex, column: LinearIndex, count: int, loaded: dict[object, ir.Value]) -> ir.Value:
-        """The elements of a line at `first + column`, and as many results further on as there are lanes."""
+    def _each(self, count: int, lanes: Lanes, totals: list[ir.Value], values: Callable[[LinearIndex], list[ir.Value]]) -> list[ir.Value]:
+        """`totals` combined with the `values` of 0, 1, … before `count`."""
+        if count > _UNROLLED:
+            return for_loop(0, count, 1, totals, lambda number, before: self._combined(lanes, before, values(number)))
+        for number in range(count):
+            totals = self._combined(lanes, totals, values(LinearIndex(constant=number)))
+        return totals
+
+    def _picked(self, turn: list[ir.Value], places: range, lanes: Lanes, totals: list[ir.Value]) -> list[ir.Value]:
+        """`totals` combined with columns of each lane's turn, which lie side by side."""
+        for place in places:
+            picked = [self.line.step * lane + place for lane in range(lanes.count)]
+            columns = turn if self.line.step == 1 else [vector.shuffle(value, value, picked) for value in turn]
+            totals = self._combined(lanes, totals, columns)
+        return totals
+
+    def _combined(self, lanes: Lanes, totals: list[ir.Value], values: list[ir.Value]) -> list[ir.Value]:
+        assert self.work.block is not None
+        body = LanesBody(lanes, [], self.captured)
+        arguments = list(self.work.block.arguments)[len(self.work.inputs) :]
+        body.reps = {**dict(zip(arguments, totals)), **dict(zip(self.combiner.values, values))}
+        body.run(self.combiner.ops)
+        return [lanes.widen(body.rep(value)) for value in self.combiner.returned]
+
+    def _apart(self, column: LinearIndex, lanes: Lanes) -> list[ir.Value]:
+        """A column of each lane from the lines: of turns of which not all columns are taken, or which are too long to be loaded."""
+        assert self.lines is not None
         step = self.line.step
-        if count == 1:
-            return Lanes(1).load(line, line.address([first + column]))
         if step > _SHUFFLED:
-            return Lanes(count).load(line, line.address([(first + column).uniform() + LinearIndex(lanes=step)]))
-        part = column.constant % step if column.is_constant else 0
-        begin = line.address([(first + (column - part)).uniform()])
-        key = line.base, begin
-        if key not in loaded or not column.is_constant:
-            loaded[key] = vector.load(lanes_of(step * count, line.element), line.base, [begin.address_in(line.base)])
-        return loaded[key] if step == 1 else vector.shuffle(loaded[key], loaded[key], [step * lane + part for lane in range(count)])
+            return [Lanes(lanes.count).load(line, line.address([column.uniform() + LinearIndex(lanes=step)])) for line in self.lines]
+        turns = self._load_columns(self.lines, column, Lanes(step * lanes.count))
+        return turns if step == 1 else [vector.shuffle(turn, turn, [step * lane for lane in range(lanes.count)]) for turn in turns]
 
 
 def _over(

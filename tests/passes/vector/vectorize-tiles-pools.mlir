@@ -6,7 +6,8 @@
 
 // Changed: Windows of 3 × 3, two apart, with one element of padding around. A line of neutral elements is written once. Of each line of
 // results the rows that exist are combined first, vectors of the 32 columns, one further in the line on the stack; then three taps of each of
-// the 16 results: the first two are the even and the odd elements of one vector, the third the even ones of another.
+// the 16 results: the first two are the even and the odd elements of one vector, the third the odd ones of another, which begins an element
+// earlier so that none behind the line is loaded.
 // CHECK-LABEL: func.func private @padded(
 // CHECK-SAME: %[[X:[a-z0-9]+]]: memref<1024xf32>, %[[Y:[a-z0-9]+]]: memref<256xf32>
 // CHECK: %[[LINE:.*]] = memref.alloca() {{.*}}xf32>
@@ -21,7 +22,7 @@
 // CHECK-NEXT: vector.shuffle %[[A]], %[[A]] [0, 2, 4, {{.*}}
 // CHECK: vector.shuffle %[[A]], %[[A]] [1, 3, 5, {{.*}}
 // CHECK: %[[B:.*]] = vector.load %[[LINE]]{{.*}} vector<32xf32>
-// CHECK-NEXT: vector.shuffle %[[B]], %[[B]] [0, 2, 4, {{.*}}
+// CHECK-NEXT: vector.shuffle %[[B]], %[[B]] [1, 3, 5, {{.*}}
 // CHECK: vector.store %{{.*}}, %[[Y]]
 func.func private @padded(%x: tensor<32x32xf32>) -> tensor<16x16xf32> attributes {hloom.kind = "reduce"} {
   %least = arith.constant 0xFF800000 : f32
@@ -110,4 +111,40 @@ func.func private @followed(%x: tensor<28x2x28x2xf32>, %residual: tensor<28x28xf
     }
   }
   return %r : tensor<28x28xf32>
+}
+
+#line = affine_map<(r, o, k) -> (r, o * 2 + k)>
+#taps = affine_map<(r, o, k) -> (k)>
+#of_line = affine_map<(r, o, k) -> (r, o)>
+
+// Changed: A line of any length, of which columns are only loaded: those of both turns of two taps are added as they lie, then the even
+// and the odd ones.
+// CHECK-LABEL: func.func private @in_place(
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<64000xf32>, %[[Y:[a-z0-9]+]]: memref<31996xf32>
+// CHECK-NOT: memref.alloca
+// CHECK: %[[A:.*]] = vector.load %[[X]]{{.*}} vector<64xf32>
+// CHECK: %[[A0:.*]] = arith.addf %{{.*}}, %[[A]]
+// CHECK: %[[B:.*]] = vector.load %[[X]]{{.*}} vector<64xf32>
+// CHECK: %[[B0:.*]] = arith.addf %{{.*}}, %[[B]]
+// CHECK: %[[SUM:.*]] = arith.addf %[[A0]], %[[B0]] : vector<64xf32>
+// CHECK: vector.shuffle %[[SUM]], %[[SUM]] [0, 2, 4, {{.*}}
+// CHECK: vector.shuffle %[[SUM]], %[[SUM]] [1, 3, 5, {{.*}}
+// CHECK: vector.store %{{.*}}, %[[Y]]
+func.func private @in_place(%x: tensor<4x16000xf32>) -> tensor<4x7999xf32> attributes {hloom.kind = "reduce"} {
+  %zero = arith.constant 0.0 : f32
+  %window = tensor.empty() : tensor<4xf32>
+  %e = tensor.empty() : tensor<4x7999xf32>
+  %r = scf.forall (%h) = (0) to (4) step (4) shared_outs(%o = %e) -> (tensor<4x7999xf32>) {
+    %f = linalg.fill ins(%zero : f32) outs(%o : tensor<4x7999xf32>) -> tensor<4x7999xf32>
+    %c = linalg.generic {indexing_maps = [#line, #taps, #of_line], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x, %window : tensor<4x16000xf32>, tensor<4xf32>) outs(%f : tensor<4x7999xf32>) {
+    ^bb0(%a: f32, %b: f32, %sum: f32):
+      %0 = arith.addf %sum, %a : f32
+      linalg.yield %0 : f32
+    } -> tensor<4x7999xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %c into %o[0, 0] [4, 7999] [1, 1] : tensor<4x7999xf32> into tensor<4x7999xf32>
+    }
+  }
+  return %r : tensor<4x7999xf32>
 }
