@@ -242,10 +242,13 @@ class Parts:
         return Windows(self.extents, counts, longest, longest, [0] * len(counts), [1] * len(counts))
 
     def reduce(self, values: Sequence[ir.Value], starts: Sequence[ir.Value], combine: build.Combine, *, repeats: bool) -> list[ir.Value]:
-        """The values' parts reduced. A part that is shorter than others has its last element again if it `repeats`, else the start."""
+        """The values' parts reduced. A part that is shorter than others has its last element again if it `repeats`, else the start.
+
+        Rows come first: their parts are sums of whole lines, and few lines are left for the parts along them, which are looked up.
+        """
         if (windows := self.as_windows()) is not None:
             return windows.reduce(values, starts, combine)
-        for dimension, first, sizes, size in reversed(list(zip(self.dimensions, self.firsts, self.sizes, self._longest()))):
+        for dimension, first, sizes, size in zip(self.dimensions, self.firsts, self.sizes, self._longest()):
             places = first[:, None] + np.minimum(np.arange(size), sizes[:, None] - 1)
             taken = constants.write(places.astype(np.int64), build.tensor(places.shape, ir.IntegerType.get_signless(64)))
             values = [build.take(value, dimension, taken) for value in values]
