@@ -89,15 +89,43 @@ def average_pool_backward(
     count_include_pad: bool,
     divisor: int | None,
 ) -> ir.Value:
-    """The sum of a window of the gradient, divided and with zeros between its elements: of all windows that hold the element."""
+    """Each window's gradient, divided, goes to all of its elements: along one dimension after the other. Of other windows that overlap, an
+    element has the sum of a window of the gradient with zeros between its elements."""
     windows = Windows.of(x, ir.RankedTensorType(gradient.type), sizes, strides, padding, [1])
     share = averages(build.convert(gradient, accumulator(op.element)), windows, count_include_pad, divisor)
+    if max(windows.strides) > 1 and windows.are_small() and windows.come_in_pairs():
+        for d in range(len(windows.sizes)):
+            share = _to_elements(share, windows, d)
+        return build.convert(share, op.element)
     apart = _placed(share, _reaching(windows), [0] * len(windows.sizes))
     ones = [1] * (len(op.result.shape) - len(windows.sizes))
     zero = build.zero([], build.element_of(apart))
     window, rank = ones + windows.sizes, len(op.result.shape)
     (total,) = build.reduce_window([apart], [zero], window, [1] * rank, [1] * rank, [(0, 0)] * rank, lambda a, b: [build.add(a, b)])
     return build.convert(total, op.element)
+
+
+def _to_elements(value: ir.Value, windows: Windows, d: int) -> ir.Value:
+    """The sum of a value of each window over the windows that hold an element, along one dimension. Elements whose places leave the same
+    rest are in the same taps of the windows; those of several rests may be in the same windows."""
+    extent, stride, padding = windows.extents[d], windows.strides[d], windows.padding[d]
+    at = len(build.shape_of(value)) - len(windows.sizes) + d
+    count, sums = -(-extent // stride), dict[tuple[int, ...], ir.Value]()
+
+    def moved(step: int) -> ir.Value:
+        low, high = [0] * len(build.shape_of(value)), [0] * len(build.shape_of(value))
+        low[at], high[at] = step, count - windows.counts[d] - step
+        return build.pad_with_zeros(value, low, high)
+
+    def of_rest(rest: int) -> ir.Value:
+        steps = tuple((tap - padding) // stride for tap in windows.taps_of_rest(d, rest))
+        if steps not in sums:
+            shape = build.shape_of(value)
+            nothing = build.zero([*shape[:at], count, *shape[at + 1 :]], build.element_of(value))
+            sums[steps] = reduce(build.add, map(moved, steps)) if steps else nothing
+        return sums[steps]
+
+    return build.slice_dim(build.interleave([of_rest(rest) for rest in range(stride)], at), at, 0, extent)
 
 
 def _reaching(windows: Windows) -> Windows:

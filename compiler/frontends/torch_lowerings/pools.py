@@ -72,6 +72,11 @@ class Windows:
         """Whether the windows have few elements, and 32 bits hold the index of each."""
         return math.prod(self.sizes) <= _FEW and math.prod(self.extents) < 1 << 31
 
+    def come_in_pairs(self) -> bool:
+        """Whether windows share no elements, or are two apart in an even extent: what elements are told lies in whole turns."""
+        each = zip(self.sizes, self.strides, self.extents)
+        return all(size <= stride or (stride == 2 and extent % 2 == 0) for size, stride, extent in each)
+
     def padded(self, x: ir.Value, value: ir.Value) -> ir.Value:
         """The input with `value` where windows reach out of it."""
         reaches = [(n - 1) * stride + (size - 1) * step + 1 for n, stride, size, step in zip(*self._moves())]

@@ -144,6 +144,10 @@ def interleave(values: Sequence[ir.Value], dimension: int) -> ir.Value:
     if len(values) == 1:
         return values[0]
     shape = shape_of(values[0])
+    if all(value == values[0] for value in values):
+        kept = [d for d in range(len(shape) + 1) if d != dimension + 1]
+        repeated = broadcast(values[0], [*shape[: dimension + 1], len(values), *shape[dimension + 1 :]], kept)
+        return reshape(repeated, [*shape[:dimension], shape[dimension] * len(values), *shape[dimension + 1 :]])
     thin = [reshape(value, [*shape[: dimension + 1], 1, *shape[dimension + 1 :]]) for value in values]
     shape[dimension] *= len(values)
     return reshape(concatenate(thin, dimension + 1), shape)
