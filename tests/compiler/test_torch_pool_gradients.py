@@ -13,6 +13,7 @@ aten = torch.ops.aten
 WINDOWS = {
     "side by side": ((2, 3, 8, 6), [2, 2], [2, 2], [0, 0], False),
     "overlapping": ((2, 3, 9, 8), [3, 3], [2, 2], [1, 1], False),
+    "two apart in even extents": ((2, 3, 8, 10), [3, 4], [2, 2], [1, 1], False),
     "stride left out": ((1, 2, 6, 9), [2, 3], [], [0, 0], False),
     "elements in no window": ((2, 1, 11, 10), [2, 2], [4, 3], [0, 0], False),
     "ceil mode": ((1, 3, 8, 9), [3, 2], [2, 2], [1, 0], True),
