@@ -51,6 +51,18 @@ def steps(length: int, step: int) -> ir.Value:
     return arith.constant(kind, ir.DenseElementsAttr.get(numbers, kind))
 
 
+def static_mask(lanes: int, live: int) -> ir.Value:
+    """A mask of i1 that holds in the first `live` lanes."""
+    return mask_of([lane < live for lane in range(lanes)])
+
+
+def mask_of(live: Sequence[bool]) -> ir.Value:
+    """A mask of i1 that holds in the lanes that are `live`."""
+    i1 = ir.IntegerType.get_signless(1)
+    kind = vector_of(len(live), i1)
+    return arith.constant(kind, ir.DenseElementsAttr.get([ir.IntegerAttr.get(i1, int(each)) for each in live], kind))
+
+
 def broadcast(value: ir.Value, length: int) -> ir.Value:
     """`value` as a vector, if it is none yet."""
     return value if is_vector(value) else value_of("vector.broadcast", vector_of(length, value.type), [value])

@@ -23,9 +23,9 @@ from ...common.control_flow import for_each, nest_each
 from ...common.linear_index import LinearIndex, least
 from ...common.rewriting import DYNAMIC, create, value_of
 from ...common.storage import Storage
-from ...common.vectors import splat, vector_of
+from ...common.vectors import splat, static_mask, vector_of
 from .lanes import Lanes
-from .nests import chunks, dynamic_mask, static_mask
+from .nests import chunks, dynamic_mask
 from .packing import Scratch, transpose_square
 
 

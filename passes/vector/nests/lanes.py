@@ -18,7 +18,7 @@ from ...common.bf16 import even_first, in_turn_again
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import defining_op, value_of
 from ...common.storage import Panels, Storage, loaded, stored
-from ...common.vectors import in_turn, joined, lanes_of, splat, steps, widened
+from ...common.vectors import in_turn, joined, lanes_of, splat, static_mask, steps, widened
 
 Rep: TypeAlias = "LinearIndex | ir.Value"
 
@@ -64,6 +64,8 @@ class Lanes:
             read = self._load_backwards(storage, address, live)
         elif isinstance(address, LinearIndex) and _in_turns(storage, address):
             read = self._load_of_turns(storage, address)
+        elif isinstance(address, LinearIndex) and _is_near(storage, address) and element_bytes(storage.element) >= 4:
+            read = self._load_apart(storage, address)
         else:
             read = self._gather(storage, address)
         return loaded(read, storage.element)
@@ -107,6 +109,18 @@ class Lanes:
         whole = (address - place).uniform().along_lanes()
         turns = self.times(step)._load_contiguous(replace(storage, ahead=0) if place else storage, whole)
         return vector.shuffle(turns, turns, [step * lane + place for lane in range(self.count)])
+
+    def _load_apart(self, storage: Storage, address: LinearIndex) -> ir.Value:
+        """Elements that lie near each other: all from the first to the last are loaded, none beyond."""
+        step, live = address.lanes, self._live()
+        if live:
+            mask = static_mask(step * self.count, step * (live - 1) + 1)
+        else:
+            none = splat(self.type(ir.IntegerType.get_signless(1)), 0)
+            assert self.mask is not None
+            mask = vector.shuffle(self.mask, none, [-(-place // step) for place in range(step * self.count)])
+        wide = Lanes(step * self.count, mask)._load_contiguous(replace(storage, ahead=0), address.along_lanes())
+        return vector.shuffle(wide, wide, [step * lane for lane in range(self.count)])
 
     def times(self, count: int) -> Lanes:
         """So many lanes side by side for each."""
@@ -173,6 +187,14 @@ class Lanes:
 
 def _in_turns(storage: Storage, address: LinearIndex) -> bool:
     """Whether the base is made of turns of as many elements as lanes are apart, and `address` is the same one of a turn in each lane."""
-    near = 2 <= address.lanes <= min(_MOST_STEP, _MOST_STEP_BYTES // element_bytes(storage.element))
     (size,) = ir.MemRefType(storage.base.type).shape
-    return near and size % address.lanes == 0 and all(coefficient % address.lanes == 0 for coefficient in address.terms.values())
+    return (
+        _is_near(storage, address)
+        and size % address.lanes == 0
+        and all(coefficient % address.lanes == 0 for coefficient in address.terms.values())
+    )
+
+
+def _is_near(storage: Storage, address: LinearIndex) -> bool:
+    """Whether lanes are some elements apart, but not far."""
+    return 2 <= address.lanes <= min(_MOST_STEP, _MOST_STEP_BYTES // element_bytes(storage.element))

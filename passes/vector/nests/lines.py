@@ -39,11 +39,12 @@ from ...common.control_flow import LoopBound, for_each, nest_between, nest_each
 from ...common.linear_index import LinearIndex, linear_results
 from ...common.lines import MOST_TAPS
 from ...common.storage import Storage
+from ...common.vectors import mask_of, static_mask
 from ...common.tiled_function import size_bound
 from .body import Captured, LanesBody
 from .lanes import Lanes, Rep
 from .line import Line, line_of
-from .nests import mask_of, point_indices, static_mask, whole_part
+from .nests import point_indices, whole_part
 from .results import store_results
 from .tile_prefetch import PAGE_BYTES, prefetch_tile
 from .windows import windows_of

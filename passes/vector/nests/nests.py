@@ -19,7 +19,7 @@ from ...common.control_flow import LoopBound, for_each, if_then
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
 from ...common.tiled_function import is_multiple, last_rest, size_bound
-from ...common.vectors import vector_of
+from ...common.vectors import static_mask, vector_of
 from .lanes import Lanes
 from .work import Work, stride_along
 
@@ -135,18 +135,6 @@ def chunks_one_by_one(extent: int, lanes: int, body: Callable[[LinearIndex, Lane
         while lanes > 2 and lanes // 2 >= live:
             lanes //= 2
         body(LinearIndex(constant=start), Lanes(lanes, None if live == lanes else static_mask(lanes, live)))
-
-
-def static_mask(lanes: int, live: int) -> ir.Value:
-    """A mask of i1 that holds in the first `live` lanes."""
-    return mask_of([lane < live for lane in range(lanes)])
-
-
-def mask_of(live: Sequence[bool]) -> ir.Value:
-    """A mask of i1 that holds in the lanes that are `live`."""
-    i1 = ir.IntegerType.get_signless(1)
-    kind = vector_of(len(live), i1)
-    return arith.constant(kind, ir.DenseElementsAttr.get([ir.IntegerAttr.get(i1, int(each)) for each in live], kind))
 
 
 def dynamic_mask(lanes: int, live: ir.Value) -> ir.Value:

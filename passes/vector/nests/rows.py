@@ -24,11 +24,11 @@ from ...common.linear_index import LinearIndex
 from ...common.reductions import VECTOR_KINDS, neutral_element
 from ...common.scalar_body import clone_on
 from ...common.storage import Storage
-from ...common.vectors import element_of, is_vector, reduced, splat_of
+from ...common.vectors import element_of, is_vector, reduced, splat_of, static_mask
 from .body import Captured
 from .even_first import computes_even_first
 from .lanes import Lanes
-from .nests import dynamic_mask, lane_count, point_indices, static_mask, whole_part
+from .nests import dynamic_mask, lane_count, point_indices, whole_part
 from .segments import cuts
 from .streams import AHEAD_BYTES, is_streamed
 from .work import Point, Work, stride_along

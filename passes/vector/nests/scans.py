@@ -28,10 +28,10 @@ from ...common.control_flow import for_loop, nest_each
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import is_used
 from ...common.tiled_function import size_bound
-from ...common.vectors import broadcast, lane_of, vector_of
+from ...common.vectors import broadcast, lane_of, static_mask, vector_of
 from .body import Captured
 from .lanes import Lanes
-from .nests import chunks, lane_count, point_indices, static_mask, vector_loop
+from .nests import chunks, lane_count, point_indices, vector_loop
 from .work import Point, Work
 
 _REGISTERS = 16

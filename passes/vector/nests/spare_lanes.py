@@ -35,10 +35,10 @@ from ...common.rewriting import value_of
 from ...common.spare_columns import SpareColumns, spare_columns
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
-from ...common.vectors import in_turn, vector_of, widened
+from ...common.vectors import in_turn, static_mask, vector_of, widened
 from .body import Captured, LanesBody
 from .lanes import Lanes, Rep
-from .nests import point_indices, static_mask
+from .nests import point_indices
 from .packing import Scratch, summed, unless_repeated
 from .partial_sums import float_that_is_summed
 from .windows import Taps, windows_of

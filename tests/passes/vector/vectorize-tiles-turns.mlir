@@ -58,9 +58,10 @@ func.func private @seconds(%x: tensor<102xf32>) -> tensor<51xf32> attributes {hl
 
 // -----
 
-// Unchanged: Of an odd number the last has no neighbour: one by one.
+// Changed: Of an odd number the last has no neighbour: none is loaded behind it.
 // CHECK-LABEL: func.func private @firsts_of_101(
-// CHECK: vector.gather
+// CHECK: %[[X:.*]] = vector.maskedload %arg2[%c0], %{{.*}} : memref<101xf32>, vector<128xi1>
+// CHECK: vector.shuffle %[[X]], %{{.*}} [0, 2, 4
 #even = affine_map<(d0) -> (d0 * 2)>
 #id = affine_map<(d0) -> (d0)>
 func.func private @firsts_of_101(%x: tensor<101xf32>) -> tensor<51xf32> attributes {hloom.kind = "loop"} {
@@ -139,10 +140,11 @@ func.func private @of_twelve_rows(%x: tensor<12x64xf32>) -> tensor<64x12xf32> at
 
 // -----
 
-// Declined: Squares of seven columns would be empty for the most part: they are gathered.
+// Declined: Squares of seven columns would be empty for the most part: lanes are loaded with what is between them.
 // CHECK-LABEL: func.func private @of_seven_columns(
-// CHECK-NOT: vector.shuffle
-// CHECK: vector.gather
+// CHECK-NOT: vector.gather
+// CHECK: vector.maskedload %arg2{{.*}} vector<224xi1>
+// CHECK: vector.shuffle {{.*}} [0, 7, 14
 // CHECK: return
 #turned = affine_map<(d0, d1) -> (d1, d0)>
 #id = affine_map<(d0, d1) -> (d0, d1)>
@@ -161,4 +163,29 @@ func.func private @of_seven_columns(%x: tensor<64x7xf32>) -> tensor<7x64xf32> at
     }
   }
   return %0 : tensor<7x64xf32>
+}
+
+// -----
+
+// Declined: Lanes that are nine elements, more than 32 bytes, apart are gathered.
+// CHECK-LABEL: func.func private @every_ninth(
+// CHECK-NOT: vector.shuffle
+// CHECK: vector.gather
+// CHECK: return
+#ninth = affine_map<(d0) -> (d0 * 9)>
+#id = affine_map<(d0) -> (d0)>
+func.func private @every_ninth(%x: tensor<451xf32>) -> tensor<51xf32> attributes {hloom.kind = "loop"} {
+  %e = tensor.empty() : tensor<51xf32>
+  %0 = scf.forall (%i) = (0) to (51) step (51) shared_outs(%o = %e) -> (tensor<51xf32>) {
+    %b = tensor.extract_slice %o[%i] [51] [1] : tensor<51xf32> to tensor<51xf32>
+    %1 = linalg.generic {indexing_maps = [#ninth, #id], iterator_types = ["parallel"]} ins(%x : tensor<451xf32>) outs(%b : tensor<51xf32>) {
+    ^bb0(%v: f32, %out: f32):
+      %n = arith.negf %v : f32
+      linalg.yield %n : f32
+    } -> tensor<51xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %1 into %o[%i] [51] [1] : tensor<51xf32> into tensor<51xf32>
+    }
+  }
+  return %0 : tensor<51xf32>
 }

@@ -1,0 +1,40 @@
+"""Lanes that lie some elements apart: what is between them is loaded too, nothing beyond the last. `pytest --guards=end` and `--bounds` tell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import hloom
+from hloom.compiler.target import host, load_target
+
+TARGETS = ["cpu-avx2"] + (["cpu-avx512"] if host().vector_bits >= load_target("cpu-avx512").vector_bits else [])
+STEPS = (2, 3, 4, 5, 8, 9)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kind", ["float32", "float64", "int32", "float16", "int8"])
+def test_slices_that_end_with_the_last_lane(kind: str, target: str) -> None:
+    """Of rows of any length, from the first element and from the last of a step: both rows' ends are ends of what may be read."""
+    x = np.random.default_rng(0).integers(-99, 99, (3, 2 * 3 * 4 * 5 + 1)).astype(kind)
+
+    def program(x: Any) -> Any:
+        return [-x[:, first::step] for step in STEPS for first in (0, (x.shape[1] - 1) % step)] + [-x[1:, 7::3], -x[:, 1 : 2 * 9 : 2]]
+
+    with jax.enable_x64(True):
+        for found, expected in zip(hloom.compile(program, x, target=target)(x), program(x), strict=True):
+            np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_channels_of_pixels_by_which_others_are_interleaved(target: str) -> None:
+    """pixel_shuffle with the channels last: which channel of four it is follows from the row."""
+    x = np.random.default_rng(0).standard_normal((2, 3, 5, 4 * 21)).astype(np.float32)
+
+    def program(x: Any) -> Any:
+        return x.reshape(2, 3, 5, 21, 2, 2).transpose(0, 1, 4, 2, 5, 3).reshape(2, 6, 10, 21)
+
+    np.testing.assert_array_equal(np.asarray(hloom.compile(program, x, target=target)(x)), program(x))
