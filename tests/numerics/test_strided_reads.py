@@ -1,4 +1,4 @@
-"""Lanes that lie some elements apart: what is between them is loaded too, nothing beyond the last. `pytest --guards=end` and `--bounds` tell."""
+"""Lanes that lie some elements apart: what is between them is loaded too, nothing beyond the last (`pytest --guards=end`, `--bounds`)."""
 
 from __future__ import annotations
 
@@ -38,3 +38,17 @@ def test_channels_of_pixels_by_which_others_are_interleaved(target: str) -> None
         return x.reshape(2, 3, 5, 21, 2, 2).transpose(0, 1, 4, 2, 5, 3).reshape(2, 6, 10, 21)
 
     np.testing.assert_array_equal(np.asarray(hloom.compile(program, x, target=target)(x)), program(x))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("shape", [(2, 128, 256), (3, 75, 41)])
+def test_transpositions_with_reversal(shape: tuple[int, ...], target: str) -> None:
+    """Rotations and reflections, of whole tiles and of others."""
+    x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+
+    def program(x: Any) -> Any:
+        turned = x.transpose(0, 2, 1)
+        return [turned[:, ::-1], turned[:, :, ::-1], turned[:, ::-1, ::-1], x[:, ::-1, ::-1]]
+
+    for found, expected in zip(hloom.compile(program, x, target=target)(x), program(x), strict=True):
+        np.testing.assert_array_equal(np.asarray(found), expected)

@@ -138,13 +138,22 @@ class TileBody:
         maps.append(ir.AffineMap.get(len(tile_op.parallel), 0, [ir.AffineDimExpr.get(d) for d in loops]))
 
     def _sliceable(self, tile_op: TileOp, m: ir.AffineMap) -> bool:
-        """Every result of the map is free of tiled loops, a sum of non-negative multiples of loops, or the number of a panel or a place
-        in it.
+        """Every result of the map is free of tiled loops, a sum of non-negative multiples of loops, a loop backwards, or the number of a
+        panel or a place in it.
         """
-        return all(
-            not self._tiled_dims(tile_op, e) or linear_index(e, tile_op) is not None or self._panel(tile_op, e) is not None
-            for e in m.results
-        )
+
+        def is_sliced(e: ir.AffineExpr) -> bool:
+            return linear_index(e, tile_op) is not None or self._backwards(tile_op, e) is not None or self._panel(tile_op, e) is not None
+
+        return all(not self._tiled_dims(tile_op, e) or is_sliced(e) for e in m.results)
+
+    def _backwards(self, tile_op: TileOp, expr: ir.AffineExpr) -> tuple[int, int] | None:
+        """The axis and the constant of `constant - loop`, where all tiles of the axis are whole."""
+        index = linear_at(expr, [LinearIndex({d: 1}) for d in range(len(tile_op.parallel))])
+        if index is None or list(index.terms.values()) != [-1]:
+            return None
+        axis = tile_op.axes[next(iter(index.terms))]
+        return (axis, index.constant) if axis in self.sizes and isinstance(self.size[axis], int) else None
 
     def _panel(self, tile_op: TileOp, expr: ir.AffineExpr) -> _Panel | None:
         """What `expr` is of packed columns whose tiles are whole panels, or each a part of one."""
@@ -160,9 +169,14 @@ class TileBody:
         return None
 
     def _local_map(self, tile_op: TileOp, m: ir.AffineMap) -> ir.AffineMap:
-        """`m` on the tile's slices: where a tile is of one panel its number is 0 there, and a place in it is the loop itself."""
+        """`m` on the tile's slices: where a tile is of one panel its number is 0 there, and a place in it is the loop itself; a loop
+        backwards begins with a slice's last element."""
         results = []
         for expr in m.results:
+            if (backwards := self._backwards(tile_op, expr)) is not None:
+                axis, constant = backwards
+                results.append(expr + (self.sizes[axis] - 1 - constant))
+                continue
             panel = self._panel(tile_op, expr) if self._tiled_dims(tile_op, expr) else None
             if panel is None or not panel.alone:
                 results.append(expr)
@@ -185,6 +199,11 @@ class TileBody:
                 axis = tile_op.axes[next(iter(dims))] if dims else None
                 offsets.append(0)
                 sizes.append(shape[position] if axis is None else self.size[axis])
+            elif (backwards := self._backwards(tile_op, expr)) is not None:
+                axis, constant = backwards
+                last = LinearIndex({self.offset[axis]: -1}, constant - (self.sizes[axis] - 1))
+                offsets.append(last.value())
+                sizes.append(self.size[axis])
             elif (panel := self._panel(tile_op, expr)) is not None:
                 axis = tile_op.axes[panel.loop]
                 offsets.append(self._panel_start(panel, axis))

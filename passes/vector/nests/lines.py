@@ -39,8 +39,8 @@ from ...common.control_flow import LoopBound, for_each, nest_between, nest_each
 from ...common.linear_index import LinearIndex, linear_results
 from ...common.lines import MOST_TAPS
 from ...common.storage import Storage
-from ...common.vectors import mask_of, static_mask
 from ...common.tiled_function import size_bound
+from ...common.vectors import mask_of, static_mask
 from .body import Captured, LanesBody
 from .lanes import Lanes, Rep
 from .line import Line, line_of

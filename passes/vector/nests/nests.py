@@ -6,7 +6,7 @@ pass over the row. A nest has vector loops of whole chunks and one masked chunk 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from math import prod
 

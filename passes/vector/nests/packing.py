@@ -7,6 +7,7 @@ page and a cache set of its own), and must be transposed when the vector loop is
     B[n, k…] → P[k, n]            squares of lanes × lanes transposed in registers
     B[n * s + k] → P[k, n]        the same, of windows that share few elements
     A[k, m…] → P[k, m]            the rows of the left operand, where these lie in one piece and steps k on pages of their own
+    B[n, K - k] → P[K - k, n]     what a transposition reads backwards: copied as it lies, the rows of the copy are read from the last on
 
 What is read may lie within a wider dimension, as the columns h * 64 + k of one head of many do. A kernel packs a panel of its inputs once
 for all tiles in a row that read the same one. Of a sum that is too long for the cache it packs the panel of some steps after the other.
@@ -110,9 +111,9 @@ def transposed(work: Work, number: int, vector: int, least: int) -> int | None:
     if not isinstance(storage, Storage) or number in work.forward or is_i1(storage.element):
         return None
     steps = _steps(m, storage)
-    if steps is None or steps.get(vector, 0) <= 1:
+    if steps is None or abs(steps.get(vector, 0)) <= 1:
         return None
-    along = next((d for d, step in steps.items() if step == 1), None)
+    along = next((d for d, step in steps.items() if abs(step) == 1), None)
     wide = along is not None and all(2 * size_bound(work.extents[d]) > least for d in (along, vector))
     return along if wide else None
 
@@ -177,10 +178,13 @@ def pack(
     depth = -(-size_bound(extents[-1]) // lanes) * lanes
     near = width * element_bytes(storage.element) < FAR_BYTES
     panel = width if chunk is None or near or not isinstance(columns, int) else min(chunk, width)
+    backwards = steps[along[-1]] == -1
     whole = scratch((*outer_extents, -(-width // panel), depth, panel), storage.element)
     panels = Panels(panel, depth * panel) if panel < width else None
     packed = replace(whole, strides=(*whole.strides[: len(outer_extents)], panel, 1), panels=panels)
     base = storage.address(LanesBody(Lanes(1), [fixed.get(d, LinearIndex()) for d in range(m.n_dims)], {}.__getitem__).at(m))
+    if backwards:  # it is copied as it lies, and read backwards
+        base, steps = base - (LinearIndex.of(extents[-1]) - 1), {**steps, along[-1]: 1}
     every = masked_chunks if target.masks(8) else chunks  # what masks all widths has registers for masks: they cost nothing
     copy = _copy_rows if steps[vector] == 1 else partial(_transpose, over=every)
 
@@ -203,6 +207,9 @@ def pack(
         nest_each(outer_extents, at)
     new_map = ir.AffineMap.get(m.n_dims, 0, [ir.AffineDimExpr.get(d) for d in (*along, vector)])
     inputs, maps = list(work.inputs), list(work.maps)
+    if backwards:
+        start = packed.offset + (LinearIndex.of(extents[-1]) - 1) * panel
+        packed = replace(packed, offset=start, strides=(*packed.strides[:-2], -panel, 1))
     first = packed.offset if part is None else packed.offset - part[0] * packed.strides[0]
     inputs[number] = replace(packed, offset=first, sizes=(*extents, columns))
     maps[number] = new_map

@@ -189,3 +189,32 @@ func.func private @every_ninth(%x: tensor<451xf32>) -> tensor<51xf32> attributes
   }
   return %0 : tensor<51xf32>
 }
+
+// -----
+
+// Changed: A transposition whose columns are read backwards is one of squares too: they are copied as they lie, and read from the last row
+// of the copy on.
+// CHECK-LABEL: func.func private @turned_by_90_degrees(
+// CHECK-NOT: vector.gather
+// CHECK: vector.load %arg2{{.*}} vector<16xf32>
+// CHECK: vector.shuffle
+// CHECK-NOT: vector.gather
+// CHECK: return
+#backwards = affine_map<(d0, d1) -> (d1, -d0 + 31)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func private @turned_by_90_degrees(%x: tensor<64x32xf32>) -> tensor<32x64xf32> attributes {hloom.kind = "transpose"} {
+  %e = tensor.empty() : tensor<32x64xf32>
+  %0 = scf.forall (%i) = (0) to (64) step (32) shared_outs(%o = %e) -> (tensor<32x64xf32>) {
+    %a = tensor.extract_slice %x[%i, 0] [32, 32] [1, 1] : tensor<64x32xf32> to tensor<32x32xf32>
+    %b = tensor.extract_slice %o[0, %i] [32, 32] [1, 1] : tensor<32x64xf32> to tensor<32x32xf32>
+    %1 = linalg.generic {indexing_maps = [#backwards, #id], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<32x32xf32>) outs(%b : tensor<32x32xf32>) {
+    ^bb0(%u: f32, %out: f32):
+      %s = arith.negf %u : f32
+      linalg.yield %s : f32
+    } -> tensor<32x32xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %1 into %o[0, %i] [32, 32] [1, 1] : tensor<32x32xf32> into tensor<32x64xf32>
+    }
+  }
+  return %0 : tensor<32x64xf32>
+}
