@@ -27,7 +27,7 @@ from hloom.dialects.target import TargetView
 
 from .affine import dim_position
 from .linear_index import LinearIndex, linear_results
-from .rewriting import defining_op
+from .rewriting import defining_op, producer
 
 TARGET = "hloom.winograd_filter"
 TAPS = 3
@@ -64,8 +64,13 @@ def _transform(value: ir.Value) -> list[int]:
     return list(ir.RankedTensorType(op.operands[0].type).shape)
 
 
-def winograd_products(value: ir.Value, images: Sequence[int], apart: Sequence[int]) -> int:
-    """Multiplications with such a filter for results of a number of images and their extents, taps so far `apart` in the last two."""
+def winograd_products(value: ir.Value, images: Sequence[int], apart: Sequence[int]) -> int | None:
+    """Multiplications with such a filter, or one that is reshaped, for results of a number of images and their extents, taps so far `apart`
+    in the last two; None of other filters."""
+    reshape = producer(value, "stablehlo.reshape")
+    value = value if reshape is None else reshape.operands[0]
+    if not is_transformed(value):
+        return None
     outputs, weights = outputs_of(value), prod(_transform(value))
     return weights * prod(images[:-2]) * prod(tiles_along(extent, step, outputs) for extent, step in zip(images[-2:], apart))
 

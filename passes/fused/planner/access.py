@@ -20,7 +20,7 @@ from ...common.ops import OPS, Kind, is_elementwise, kind_of, name_in_table
 from ...common.rewriting import integer, integers, padding_pairs
 from ...common.scans import scan_dim
 from ...common.scatter_windows import Windows
-from ...common.winograd import is_transformed, winograd_products
+from ...common.winograd import winograd_products
 from ...errors import UnsupportedOpError
 from .axes import var
 from .records import IDENTITY, SCALAR, AccessMap, Value
@@ -283,11 +283,10 @@ def _convolution(op: ir.Operation, number: int, operands: Sequence[Value], resul
     for dim, plain in ((dims.input_batch_dimension, outer), (dims.input_feature_dimension, inner)):
         left[dim] = opaque(number, (plain, channel), lhs.shape[dim]) if grouped else plain
     right[dims.kernel_input_feature_dimension], right[dims.kernel_output_feature_dimension] = inner, channel
-    maps, percent = (AccessMap(tuple(left)), AccessMap(tuple(right))), 100
-    if is_transformed(op.operands[1]):
-        images = [results[0].shape[d] for d in (dims.output_batch_dimension, *dims.output_spatial_dimensions)]
-        percent = 100 * winograd_products(op.operands[1], images, rhs_dilation[-2:]) // (results[0].elements * prod(ranges))
-    return replace(_facts(op, maps, tuple(ranges)), products_percent=percent)
+    images = [results[0].shape[d] for d in (dims.output_batch_dimension, *dims.output_spatial_dimensions)]
+    products = winograd_products(op.operands[1], images, rhs_dilation[-2:])
+    facts = _facts(op, (AccessMap(tuple(left)), AccessMap(tuple(right))), tuple(ranges))
+    return facts if products is None else replace(facts, products_percent=100 * products // (results[0].elements * prod(ranges)))
 
 
 def _scatter(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
