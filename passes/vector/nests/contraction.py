@@ -29,7 +29,7 @@ from hloom.dialects.target import TargetView
 
 from ...common.axes import even_size
 from ...common.contraction import MOST_ROWS, block_registers, block_rows
-from ...common.control_flow import LoopBound, NestBody, for_each, nest_each
+from ...common.control_flow import NestBody, for_each, nest_each
 from ...common.linear_index import LinearIndex, least
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
@@ -48,7 +48,7 @@ from .results import follows_in_registers, store_results
 from .segments import cuts, segments
 from .spare_lanes import SharedColumns, SpareLanes
 from .tile_prefetch import PAGE_BYTES, prefetch_tile, steps_over_pixels
-from .windows import Taps, Window, pieces, windows_of
+from .windows import Taps, Window, both, one_by_one, pieces, windows_of
 from .work import Point, Work, stride_along
 
 _LEAST_ROWS = 4
@@ -401,7 +401,7 @@ class _Contraction:
         moves = {w.tap: passed * w.taps_a_row for w in self.across if isinstance(loops[self.reduced.index(w.tap)], list)}
         picked = [self.reduced.index(each.loop) for each in work.picked.values() if each.loop in self.reduced]
         unrolled = min(picked, default=len(loops))
-        loops = [*loops[:unrolled], *map(_one_by_one, loops[unrolled:])]
+        loops = [*loops[:unrolled], *map(one_by_one, loops[unrolled:])]
         parts = [(start, lanes)] if self.shared is None else self.shared.parts()
         summed = dict(zip(self.reduced, loops))
         if self.shared is not None:
@@ -462,7 +462,7 @@ class _Contraction:
         """What each reduced loop runs over in a block of rows; taps that not all rows have are a list of those that some have, in the
         first block of its loop."""
         loops: dict[int, Taps] = {d: self.part.get(d, (0, self.work.extents[d])) for d in self.reduced}
-        loops |= {w.tap: _both(w.existing(fixed), self.part.get(w.tap)) for w in self.along}
+        loops |= {w.tap: both(w.existing(fixed), self.part.get(w.tap)) for w in self.along}
         for window in self.across:
             has = [[window.exists(row.constant + u, tap) for u in range(rows)] for tap in range(window.taps)]
             if not all(map(all, has)):
@@ -489,22 +489,6 @@ class _Contraction:
         return all(a is not None and b is not None and a == b * extent for a, b in steps)
 
 
-def _both(taps: tuple[LoopBound, LoopBound], part: Taps | None) -> tuple[LoopBound, LoopBound]:
-    """The steps of both, where there is a part."""
-    if not isinstance(part, tuple):
-        return taps
-    (first, behind), (start, end) = ((LinearIndex.of(bound).value() for bound in pair) for pair in (taps, part))
-    return arith.maxsi(first, start), arith.minsi(behind, end)
-
-
 def _columns_of(lanes: Lanes) -> Lanes:
     """One lane for each column."""
     return lanes.columns if isinstance(lanes, SpareLanes) else lanes
-
-
-def _one_by_one(taps: Taps) -> Taps:
-    """The steps of a loop each as a piece, where it is known which they are."""
-    spans = [taps] if isinstance(taps, tuple) else taps
-    if not all(isinstance(bound, int) for span in spans for bound in span):
-        return taps
-    return [(tap, tap + 1) for lower, upper in spans for tap in range(int(lower), int(upper))]

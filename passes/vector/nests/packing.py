@@ -205,15 +205,18 @@ def pack(
         unless_repeated(base, scratch, lambda: nest_each(outer_extents, at))
     else:
         nest_each(outer_extents, at)
-    new_map = ir.AffineMap.get(m.n_dims, 0, [ir.AffineDimExpr.get(d) for d in (*along, vector)])
     inputs, maps = list(work.inputs), list(work.maps)
-    if backwards:
-        start = packed.offset + (LinearIndex.of(extents[-1]) - 1) * panel
-        packed = replace(packed, offset=start, strides=(*packed.strides[:-2], -panel, 1))
+    packed = _from_the_last_row(packed, extents[-1]) if backwards else packed
     first = packed.offset if part is None else packed.offset - part[0] * packed.strides[0]
     inputs[number] = replace(packed, offset=first, sizes=(*extents, columns))
-    maps[number] = new_map
+    maps[number] = ir.AffineMap.get(m.n_dims, 0, [ir.AffineDimExpr.get(d) for d in (*along, vector)])
     return replace(work, inputs=inputs, maps=maps)
+
+
+def _from_the_last_row(packed: Storage, rows: LoopBound) -> Storage:
+    """A copy whose rows, so many, are read from the last one on."""
+    *outer, step, one = packed.strides
+    return replace(packed, offset=packed.offset + (LinearIndex.of(rows) - 1) * step, strides=(*outer, -step, one))
 
 
 def each_panel(columns: LoopBound, width: int | None, body: Callable[[LoopBound, LinearIndex], None]) -> None:

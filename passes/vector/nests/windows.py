@@ -135,3 +135,19 @@ def pieces(has: list[list[bool]]) -> list[tuple[int, int]]:
         run = [tap for tap in taps if any(has[tap])]
         pieces += [(run[0], run[-1] + 1)] if whole and len(run) > _LONG else [(tap, tap + 1) for tap in run]
     return pieces
+
+
+def both(taps: tuple[LoopBound, LoopBound], part: Taps | None) -> tuple[LoopBound, LoopBound]:
+    """The steps of both, where there is a part."""
+    if not isinstance(part, tuple):
+        return taps
+    (first, behind), (start, end) = ((LinearIndex.of(bound).value() for bound in pair) for pair in (taps, part))
+    return arith.maxsi(first, start), arith.minsi(behind, end)
+
+
+def one_by_one(taps: Taps) -> Taps:
+    """The steps of a loop each as a piece, where it is known which they are."""
+    spans = [taps] if isinstance(taps, tuple) else taps
+    if not all(isinstance(bound, int) for span in spans for bound in span):
+        return taps
+    return [(tap, tap + 1) for lower, upper in spans for tap in range(int(lower), int(upper))]
