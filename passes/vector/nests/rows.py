@@ -29,7 +29,7 @@ from .body import Captured
 from .even_first import computes_even_first
 from .lanes import Lanes
 from .nests import dynamic_mask, lane_count, point_indices, whole_part
-from .segments import cuts
+from .segments import cuts, reaching
 from .streams import AHEAD_BYTES, is_streamed
 from .work import Point, Work, stride_along
 
@@ -131,10 +131,8 @@ class _RowSums:
         whole = whole_part(extent, count)
 
         def chunk(start: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
-            lanes = self.lanes
-            if self.turns is not None and isinstance(whole, int):
-                lanes = replace(lanes, live=count, reach={variable: (0, whole - count) for variable in start.terms})
-            return add(start + first, lanes, carried)
+            known = self.turns is not None and isinstance(extent, int)
+            return add(start + first, reaching(self.lanes, start, extent) if known else self.lanes, carried)
 
         values = for_loop(0, whole, count, values, chunk)
         if not isinstance(extent, int):

@@ -172,10 +172,15 @@ def segments(extent: LoopBound, at: Cuts, captured: Captured, count: int, least:
                 live = min(lanes.count, length - start.constant)
                 body(start + first, replace(lanes, live=live))
                 return
-            last = length - length % lanes.count - lanes.count
-            body(start + first, replace(lanes, live=lanes.count, reach={v: (0, last) for v in start.terms}))
+            body(start + first, reaching(lanes, start, length))
 
         chunks(length, count, least, chunk)
+
+
+def reaching(lanes: Lanes, start: LinearIndex, length: int) -> Lanes:
+    """The lanes of a whole chunk of a piece of so many elements, which know how far `start` reaches in it."""
+    last = length - length % lanes.count - lanes.count
+    return replace(lanes, live=lanes.count, reach={variable: (0, last) for variable in start.terms})
 
 
 def nest_cut(loops: Sequence[tuple[LoopBound, Cuts | None]], captured: Captured, body: Callable[[list[LinearIndex], Reach], None]) -> None:
