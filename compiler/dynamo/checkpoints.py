@@ -25,12 +25,16 @@ from functorch.compile import min_cut_rematerialization_partition
 from torch._functorch.partitioners import must_recompute
 from torch.fx import GraphModule, Node
 
+from .attention_weights import mark_attention
+from .joint_graph import called
+
 _DROPOUT = torch.ops.aten.native_dropout.default
 _MARKS = ("recompute", "ac_graph_id")
 
 
 def partition(joint: GraphModule, inputs: Sequence[Any], **options: Any) -> tuple[GraphModule, GraphModule]:
     """What AOTAutograd calls."""
+    mark_attention(joint, options["num_fwd_outputs"])
     random = [node for node in joint.graph.nodes if must_recompute(node) and _is_random(node)]
     for node in random:
         if not _draws(node):
@@ -97,9 +101,8 @@ def _by_mask(node: Node, marks: dict[str, Any]) -> None:
     graph, of_x = node.graph, x.meta["val"]  # type: ignore[union-attr]
 
     def call(op: Any, *args: Any, **kwargs: Any) -> Node:
-        made = graph.call_function(op, args, kwargs)
-        values, named = torch.fx.node.map_arg((args, kwargs), lambda each: each.meta["val"])
-        made.meta = {**results[0].meta, **marks, "val": op(*values, **named)}
+        made = called(results[0], op, *args, **kwargs)
+        made.meta |= marks
         return made
 
     with graph.inserting_before(node.next), of_x.fake_mode:

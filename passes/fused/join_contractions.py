@@ -22,12 +22,14 @@ group is marked `hloom.online`, and what is of a row alone (the sum that weights
 Its kernel finds operands by any strides, and knows its rows and columns: calls before and behind that only move elements (heads out of a
 projection, and back) go into the dimension numbers of the contractions, and masks made of indices into the group (chains/moves.py).
 
-Numbers of its rows that others read (logarithms of sums, for the backward pass) are results of it, too.
+Numbers of its rows that others read (logarithms of sums, for the backward pass) are results of it, too; on a CPU so is what others read of
+the matrices (scores, weights, a dropout's mask). Dimensions that reshapes in between join are made several there (chains/split_dims.py), as
+a tile has the same rows of all results.
 
-Must hold: plan-fusion has run. Declined, each with a record: what others read in between, but for numbers of rows; few rows;
-a policy's `use = "apart"` for either contraction; on CPUs right operands that do not stay in the cache, bf16 that AMX multiplies; on GPUs
-other types, heads wider than 128, rows that are no maximum and a sum which can be rescaled (chains/online.py), what is not evaluated at a
-row and a column, and no gain in price.
+Must hold: plan-fusion has run. Declined, each with a record: few rows; a policy's `use = "apart"` for either contraction; on CPUs results
+in between whose dimensions cannot be split, right operands that do not stay in the cache, bf16 that AMX multiplies; on GPUs what others
+read in between, but for numbers of rows, other types, heads wider than 128, rows that are no maximum and a sum which can be rescaled
+(chains/online.py), what is not evaluated at a row and a column, and no gain in price.
 """
 
 from __future__ import annotations
@@ -51,6 +53,7 @@ from .chains.on_gpu import obstacle as on_gpu_obstacle
 from .chains.on_gpu import price, unknown_op
 from .chains.online import apply, online
 from .chains.price import figures_of, priced
+from .chains.split_dims import split_dims
 from .planner.codes import Code, DecisionCode
 from .planner.decisions import Notes
 from .planner.policy import APART, Choice, policy_of
@@ -119,6 +122,11 @@ class _Joiner:
         if convex(calls, calls[-1].block) != calls:
             function.erase()
             return Code.NOT_TILEABLE, names, "what others make of its rows' numbers is read by the second contraction", edge
+        if not self.on_gpu and chain.leaks():
+            if not split_dims(function):
+                function.erase()
+                return Code.NOT_TILEABLE, names, "others read a value between the two contractions, which has other dimensions", edge
+            second = walk(function, "stablehlo.dot_general")[-1]
         ahead = Masks(self.groups, function, operands).ahead(second, function)
         # those that the mask goes by: the first contraction may have rows in another order
         rows, columns = shape_of(second.operands[0])[-2:]

@@ -23,6 +23,7 @@ from .support.driver import rewrite
 from .support.random_bits import (
     advanced,
     counters_from,
+    halves,
     joined,
     philox_words,
     threefry,
@@ -58,13 +59,13 @@ def _threefry(key: ir.Value, counter: ir.Value, shape: list[int], width: int) ->
     """Two words a counter: both are an element of 64 bits, else the neighbours along the first even (or the largest) dimension."""
     if width == 64:
         count = build.prod(shape)
-        bits = build.reshape(joined(*threefry(key, counters_from(counter, count))), shape)
+        bits = build.reshape(joined(*threefry(key, *halves(counters_from(counter, count)))), shape)
         return bits, [build.add(counter, build.full_like(counter, count))]
     padded = shape or [1]
     split = next((d for d, n in enumerate(padded) if n % 2 == 0), padded.index(max(padded)))
     half = [-(-n // 2) if d == split else n for d, n in enumerate(padded)]
     count = build.prod(half)
-    pair = [build.reshape(words, half) for words in threefry(key, counters_from(counter, count))]
+    pair = [build.reshape(words, half) for words in threefry(key, *halves(counters_from(counter, count)))]
     bits = build.slice_dim(build.interleave(pair, split), split, 0, padded[split])
     return build.reshape(bits, shape), [build.add(counter, build.full_like(counter, count))]
 

@@ -1,13 +1,16 @@
-"""legalize-rng: rng as draws from a philox generator whose state is an argument and a result of @main.
+"""legalize-rng: rng as draws from a threefry generator whose state is an argument and a result of @main.
 
 Before:
     func.func @main(%a: tensor<f32>, %b: tensor<f32>, %state: tensor<4xi32> {hloom.generator}) -> (tensor<8xf32>, tensor<4xi32>) {
       %0 = stablehlo.rng %a, %b, %shape, distribution = UNIFORM : (…) -> tensor<8xf32>
       return %0, %state
 After:
-      %words = ten rounds of philox4x32 on the counters %counter, %counter + 1              // %state is a key and a counter of 64 bits
-      %0 = %a + (%words >> 8) * 2^-24 * (%b - %a)
-      return %0, (the key, %counter + 2)
+      %x, %y = twenty rounds of threefry2x32 on the counters %counter + iota            // %state is a key and a counter of 64 bits
+      %0 = %a + ((%x ^ %y) >> 8) * 2^-24 * (%b - %a)
+      return %0, (the key, %counter + 8)
+
+A number follows from its place alone, so that a loop or a tile of any kernel draws what it needs. (The words of one philox counter belong
+to several elements: they would go through memory.)
 
 The counter passes from op to op in their order, through loops and branches too, so that no two draws are the same. Uniform numbers lie in
 [a, b); what rounding makes b becomes the number before it. Normal ones are the inverse error function of numbers between -1 and 1. Floats
@@ -25,7 +28,7 @@ from ..common.rewriting import attributes_of, create, element_of, keyword, ops_i
 from ..errors import UnsupportedOpError
 from ..registry import register_pass
 from .support import build
-from .support.random_bits import halves, joined, philox_words, word_type
+from .support.random_bits import counters_of, halves, joined, threefry, word_type
 
 STATE = "hloom.generator"
 """Marks the argument of @main that is the state: four words of 32 bits, the lower ones first."""
@@ -101,9 +104,8 @@ class _Draws:
         """The numbers of an rng, and the counter after them."""
         first, second, _ = op.operands
         shape, element = build.shape_of(op.results[0]), element_of(op.results[0])
-        count = build.prod(shape)
-        words = count * (2 if element.width == 64 else 1)
-        bits = build.reshape(self._bits(counter, count, element.width == 64), shape)
+        x, y = threefry(self.key, *counters_of(counter, shape))
+        bits = joined(x, y) if element.width == 64 else build.elementwise("xor", x, y)
         low, high = (build.broadcast(value, shape, []) for value in (first, second))
         if keyword(op, "rng_distribution") == "NORMAL":
             value = _normal(bits, low, high)
@@ -111,13 +113,7 @@ class _Draws:
             value = _uniform(bits, first, second)
         else:
             value = _integers(bits, low, high)
-        return value, build.add(counter, build.full_like(counter, -(-words // 4)))
-
-    def _bits(self, counter: ir.Value, count: int, wide: bool) -> ir.Value:
-        words = philox_words(self.key, counter, build.zero([], word_type(64)), count * 2 if wide else count)
-        if not wide:
-            return words
-        return joined(build.slice_dim(words, 0, 0, count), build.slice_dim(words, 0, count, 2 * count))
+        return value, build.add(counter, build.full_like(counter, build.prod(shape)))
 
 
 def _uniform(bits: ir.Value, first: ir.Value, second: ir.Value) -> ir.Value:

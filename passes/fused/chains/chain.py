@@ -81,8 +81,6 @@ class Chain:
 
     def obstacle(self, target: TargetView) -> tuple[DecisionCode, str] | None:
         """Why the three should stay apart on a CPU."""
-        if self.leaks():
-            return Code.NOT_TILEABLE, "a value between the two contractions is needed by others"
         if target.amx_bf16 and isinstance(ir.RankedTensorType(self.first.operands[0].type).element_type, ir.BF16Type):
             return Code.NO_GAIN, "AMX multiplies these, in tiles of its own"
         kind = ir.RankedTensorType(self.between.type)

@@ -107,9 +107,9 @@ class Planner:
     def offer(self, rule: Rule, u: int, targets: tuple[int, ...], unions: tuple[Union, ...]) -> None:
         """Queues a legal merge if it gains enough, else remembers why not."""
         nodes = (u, *targets)
-        once = [n for n in nodes if self.constant[n]]  # is computed once, in @init: costs a call nothing
-        if len(once) == len(nodes):
-            once = []
+        once = []  # of a call's kernels, those computed in @init, which cost it nothing
+        if not all(self.constant[n] for n in nodes):
+            once = [n for n in nodes if self.constant[n] and not self.is_sooner_made(n)]
         alone = [self.cost.time(*self.times[n]) for n in nodes]
         before = sum([time for n, time in zip(nodes, alone) if n not in once])
         parts = [self.price(rule, u, v, union) for v, union in zip(targets, unions)]
@@ -134,6 +134,13 @@ class Planner:
             if again and not once:
                 refusal = Refusal(Code.RECOMPUTE_TOO_HIGH, "evaluating it again costs more than it saves", rho)
             self.decline(u, targets[0], refusal, unions[0], before, after)
+
+    def is_sooner_made(self, node: int) -> bool:
+        """Whether a group without inputs makes more than the caches hold in less time than it takes to read it: numbers of places. Kept
+        from call to call, it would take memory for good, and be what a kernel waits for once its arithmetic is done."""
+        group, (memory, arithmetic) = self.grouping.at(node), self.times[node]
+        written = sum(self.program.values[value].bytes for value in group.results)
+        return not group.reads and written > self.cost.target.llc_bytes and arithmetic < memory
 
     def price(self, rule: Rule, u: int, v: int, union: Union) -> tuple[int, int]:
         """(memory, arithmetic) of a union."""

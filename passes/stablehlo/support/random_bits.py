@@ -36,11 +36,10 @@ def joined(low: ir.Value, high: ir.Value) -> ir.Value:
     return build.elementwise("or", build.convert(low, word_type(64)), wide)
 
 
-def threefry(key: ir.Value, counters: ir.Value) -> tuple[ir.Value, ir.Value]:
-    """Two words for each counter; `key` and counters have 64 bits, `counters` is of rank 1."""
-    low, high = (build.broadcast(word, build.shape_of(counters), []) for word in halves(key))
+def threefry(key: ir.Value, x: ir.Value, y: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """Two words for each counter, given as its low and its high words; `key` has 64 bits."""
+    low, high = (build.broadcast(word, build.shape_of(x), []) for word in halves(key))
     keys = [low, high, _xor(low, high, build.full_like(low, _THREEFRY_PARITY))]
-    x, y = halves(counters)
     x, y = build.add(x, keys[0]), build.add(y, keys[1])
     for group in range(5):
         for rotation in _THREEFRY_ROTATIONS[group % 2]:
@@ -77,6 +76,25 @@ def _product(words: ir.Value, factor: int) -> tuple[ir.Value, ir.Value]:
 def counters_from(start: ir.Value, count: int) -> ir.Value:
     """`start`, `start` + 1, … of 64 bits."""
     return build.add(build.broadcast(start, [count], []), build.iota([count], word_type(64), 0))
+
+
+def counters_of(start: ir.Value, shape: list[int]) -> tuple[ir.Value, ir.Value]:
+    """The low and the high words of `start` + an element's number in row-major order, each made from the element's place alone."""
+    if build.prod(shape) >= 1 << 32:
+        number = _numbers(shape, word_type(64))
+        return halves(build.add(build.broadcast(start, shape, []), number))
+    low, high = (build.broadcast(word, shape, []) for word in halves(start))
+    total = build.add(low, _numbers(shape, word_type(32)))
+    carry = build.convert(build.compare("LT", total, low), word_type(32))
+    return total, build.add(high, carry)
+
+
+def _numbers(shape: list[int], kind: ir.Type) -> ir.Value:
+    numbers = build.zero(shape, kind)
+    for dim in range(len(shape)):
+        along = build.iota(shape, kind, dim)
+        numbers = build.add(numbers, build.multiply(along, build.full_like(along, build.prod(shape[dim + 1 :]))))
+    return numbers
 
 
 def advanced(low: ir.Value, high: ir.Value, by: ir.Value) -> tuple[ir.Value, ir.Value]:

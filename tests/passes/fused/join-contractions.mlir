@@ -135,11 +135,11 @@ func.func @row_numbers_returned(%q: tensor<64x32xf32>, %k: tensor<64x32xf32>, %v
 
 // -----
 
-// Declined: The weights are returned: they are written whole.
-// CHECK: code = "NOT_TILEABLE"
-// CHECK-SAME: reason = "a value between the two contractions is needed by others"
+// Changed: The weights are returned: a tile writes its rows of them.
+// CHECK: code = "FUSED_ATTENTION"
 // CHECK-LABEL: func.func @returned
-// CHECK-NOT: @attention_0
+// CHECK: %[[O:.*]]:2 = call @attention_0(
+// CHECK-NEXT: return %[[O]]#1, %[[O]]#0
 func.func @returned(%q: tensor<64x32xf32>, %k: tensor<64x32xf32>, %v: tensor<64x32xf32>) -> (tensor<64x32xf32>, tensor<64x64xf32>) {
   %s = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<64x32xf32>, tensor<64x32xf32>) -> tensor<64x64xf32>
   %none = stablehlo.constant dense<0.0> : tensor<f32>
@@ -198,4 +198,27 @@ func.func @plain(%q: tensor<64x32xf32>, %k: tensor<64x32xf32>, %v: tensor<64x32x
   %w = stablehlo.tanh %s : tensor<64x64xf32>
   %o = stablehlo.dot_general %w, %v, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
   return %o : tensor<64x32xf32>
+}
+
+// -----
+
+// Changed: What is returned has two dimensions where the contractions have one: these are made two, so that a tile has the rows of both.
+// CHECK: code = "FUSED_ATTENTION"
+// CHECK-LABEL: func.func @returned_by_heads
+// CHECK: call @attention_0(
+// CHECK: func.func private @attention_0(
+// CHECK-COUNT-2: stablehlo.dot_general {{.*}} batching_dims = [0, 1] x [0, 1]
+// CHECK: return %{{.*}}, %{{.*}} : tensor<2x4x64x64xi1>, tensor<8x64x32xf32>
+func.func @returned_by_heads(%q: tensor<8x64x32xf32>, %k: tensor<8x64x32xf32>, %v: tensor<8x64x32xf32>) -> (tensor<8x64x32xf32>, tensor<2x4x64x64xi1>) {
+  %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<8x64x32xf32>, tensor<8x64x32xf32>) -> tensor<8x64x64xf32>
+  %h = stablehlo.reshape %s : (tensor<8x64x64xf32>) -> tensor<2x4x64x64xf32>
+  %none = stablehlo.constant dense<0.0> : tensor<f32>
+  %zeros = stablehlo.constant dense<0.0> : tensor<2x4x64x64xf32>
+  %t = stablehlo.reduce(%h init: %none) applies stablehlo.add across dimensions = [3] : (tensor<2x4x64x64xf32>, tensor<f32>) -> tensor<2x4x64xf32>
+  %tb = stablehlo.broadcast_in_dim %t, dims = [0, 1, 2] : (tensor<2x4x64xf32>) -> tensor<2x4x64x64xf32>
+  %m = stablehlo.compare GT, %h, %tb : (tensor<2x4x64x64xf32>, tensor<2x4x64x64xf32>) -> tensor<2x4x64x64xi1>
+  %w = stablehlo.select %m, %h, %zeros : tensor<2x4x64x64xi1>, tensor<2x4x64x64xf32>
+  %f = stablehlo.reshape %w : (tensor<2x4x64x64xf32>) -> tensor<8x64x64xf32>
+  %o = stablehlo.dot_general %f, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<8x64x64xf32>, tensor<8x64x32xf32>) -> tensor<8x64x32xf32>
+  return %o, %m : tensor<8x64x32xf32>, tensor<2x4x64x64xi1>
 }

@@ -22,3 +22,28 @@ func.func public @init(%w: tensor<50257x768xf32> {hloom.argument = 0 : i64}) -> 
   %t = stablehlo.transpose %r, dims = [0, 2, 1] : (tensor<786x64x768xf32>) -> tensor<786x768x64xf32>
   return %t : tensor<786x768x64xf32>
 }
+
+// -----
+
+// Changed: Numbers of places that fill more than the caches are made where they are used, not kept, though a kernel with as much arithmetic
+// would hardly wait for them.
+// CHECK-LABEL: func.func public @main(
+// CHECK-NEXT: %[[R:.*]] = call @fusion_0(%arg0)
+// CHECK-NEXT: return %[[R]]
+module attributes {hloom.target = {f32_flops = 100000000000, dram_bytes_per_second = 40000000000, llc_bytes = 33554432}} {
+  func.func public @main(%x: tensor<64x1024x1024xf32>) -> tensor<64x1024x1024xf32> {
+    %i = stablehlo.iota dim = 0 : tensor<64x1024x1024xf32>
+    %j = stablehlo.iota dim = 1 : tensor<64x1024x1024xf32>
+    %n = stablehlo.constant dense<1024.0> : tensor<64x1024x1024xf32>
+    %m = stablehlo.multiply %i, %n : tensor<64x1024x1024xf32>
+    %p = stablehlo.add %m, %j : tensor<64x1024x1024xf32>
+    %q = stablehlo.multiply %p, %p : tensor<64x1024x1024xf32>
+    %r = stablehlo.subtract %q, %j : tensor<64x1024x1024xf32>
+    %0 = stablehlo.sine %x : tensor<64x1024x1024xf32>
+    %1 = stablehlo.power %0, %x : tensor<64x1024x1024xf32>
+    %2 = stablehlo.power %1, %0 : tensor<64x1024x1024xf32>
+    %3 = stablehlo.power %2, %1 : tensor<64x1024x1024xf32>
+    %4 = stablehlo.add %3, %r : tensor<64x1024x1024xf32>
+    return %4 : tensor<64x1024x1024xf32>
+  }
+}

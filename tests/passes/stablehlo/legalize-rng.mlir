@@ -6,11 +6,15 @@
 // CHECK: stablehlo.bitcast_convert %[[S]] : (tensor<4xi32>) -> tensor<4xui32>
 // CHECK: %[[KEY:.*]] = stablehlo.or %{{.*}} : tensor<ui64>
 // CHECK: %[[COUNTER:.*]] = stablehlo.or %{{.*}} : tensor<ui64>
-// CHECK-COUNT-20: stablehlo.multiply %{{.*}} : tensor<2xui64>
+// CHECK: stablehlo.iota dim = 0 : tensor<8xui32>
+// CHECK: %[[CARRY:.*]] = stablehlo.compare LT, %{{.*}} : (tensor<8xui32>, tensor<8xui32>) -> tensor<8xi1>
+// CHECK: stablehlo.convert %[[CARRY]]
+// CHECK-COUNT-20: stablehlo.shift_left %{{.*}} : tensor<8xui32>
+// CHECK-NOT: stablehlo.shift_left %{{.*}} : tensor<8xui32>
 // CHECK: %[[LESS:.*]] = stablehlo.compare LT
 // CHECK: stablehlo.select %[[LESS]]
-// CHECK: %[[TWO:.*]] = stablehlo.constant dense<2> : tensor<ui64>
-// CHECK: %[[NEXT:.*]] = stablehlo.add %[[COUNTER]], %[[TWO]]
+// CHECK: %[[EIGHT:.*]] = stablehlo.constant dense<8> : tensor<ui64>
+// CHECK: %[[NEXT:.*]] = stablehlo.add %[[COUNTER]], %[[EIGHT]]
 // CHECK: %[[W:.*]]:2 = stablehlo.while(%[[I:.*]] = %{{.*}}, %[[C:.*]] = %[[NEXT]]) : tensor<f32>, tensor<ui64>
 // CHECK: do {
 // CHECK: chlo.erf_inv
