@@ -10,11 +10,12 @@ After:
     }) {trip_count = 64 : i64}
 
 What a kernel reads last is what the cache still has in the next turn. From the first tile on it would be pushed out before it is read
-again. lower-thunks writes the order (dialects/kinds/kernel.py): results are the same bit for bit, as tiles wait for no others.
+again. What the loop writes is another matter: the kernels of a turn hand it on in their order. lower-thunks writes the order
+(dialects/kinds/kernel.py): results are the same bit for bit, as tiles wait for no others.
 
-Must hold: the thunk stage, before lower-thunks. Declined: kernels that half of L2 serves; those that compute more than an operation a byte,
-which do not wait for what they read, and keep what tiles have in common (same_in_all_tiles.py) while they go on; loops whose turns are not
-counted; loops of one turn. Unchanged: GPUs.
+Must hold: the thunk stage, before lower-thunks. Declined: kernels that half of L2 serves, without what the loop writes; those that compute
+for more than twice the time in which the last cache hands over what they read, which do not wait for it, and keep what tiles have in
+common (same_in_all_tiles.py) while they go on; loops whose turns are not counted; loops of one turn. Unchanged: GPUs.
 """
 
 from __future__ import annotations
@@ -22,10 +23,10 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from hloom.dialects.kinds.kernel import TO_AND_FRO
-from hloom.dialects.target import target_of
-from hloom.dialects.thunk import symbols
+from hloom.dialects.target import TargetView, target_of
+from hloom.dialects.thunk import Slice, slices, symbols
 
-from ..common.rewriting import integer, walk
+from ..common.rewriting import integer, ops_in, walk
 from ..registry import register_pass
 
 
@@ -35,18 +36,33 @@ def read_to_and_fro(module: ir.Operation) -> None:
     if target.kind != "cpu":
         return
     named = symbols(module)
-    for kernel in walk(module, "thunk.kernel"):
+    for loop in walk(module, "thunk.for"):
+        if integer(loop, "trip_count") > 1:
+            _mark(loop, named, target)
+
+
+def _mark(loop: ir.Operation, named: dict[str, ir.Operation], target: TargetView) -> None:
+    written = [part for op in walk(loop) for part in slices(op, "writes")]
+    for kernel in ops_in(loop.regions[0].blocks[0]):
+        if kernel.name != "thunk.kernel":
+            continue
         callee = named.get(ir.FlatSymbolRefAttr(kernel.attributes["callee"]).value)
-        if _turns(kernel) and callee is not None and _waits_for_memory(callee, target.l2_bytes // 2):
-            kernel.attributes[TO_AND_FRO] = ir.UnitAttr.get(module.context)
+        if callee is not None and _waits_for_memory(callee, _kept(kernel, written), target):
+            kernel.attributes[TO_AND_FRO] = ir.UnitAttr.get(loop.context)
 
 
-def _turns(kernel: ir.Operation) -> bool:
-    loop = kernel.parent.operation
-    return loop.name == "thunk.for" and ir.IntegerAttr(loop.attributes["trip_count"]).value > 1
+def _kept(kernel: ir.Operation, written: list[Slice]) -> int:
+    """The bytes of the slices that a kernel reads and its loop does not write."""
+    return sum(part[2] for part in slices(kernel, "reads") if not any(_meet(part, other) for other in written))
 
 
-def _waits_for_memory(kernel: ir.Operation, held: int) -> bool:
+def _meet(one: Slice, other: Slice) -> bool:
+    return one[0] == other[0] and one[1] < other[1] + other[2] and other[1] < one[1] + one[2]
+
+
+def _waits_for_memory(kernel: ir.Operation, kept: int, target: TargetView) -> bool:
+    """Whether a kernel reads so much of what its loop leaves as it is, and does not compute meanwhile."""
     if "hloom.bytes" not in kernel.attributes or "hloom.flops" not in kernel.attributes:
         return False
-    return integer(kernel, "hloom.bytes") > held and integer(kernel, "hloom.flops") <= integer(kernel, "hloom.bytes")
+    read, flops = integer(kernel, "hloom.bytes"), integer(kernel, "hloom.flops")
+    return min(read, kept) > target.l2_bytes // 2 and flops * target.llc_bytes_per_second <= 2 * read * target.f32_flops

@@ -177,7 +177,8 @@ def test_one_row_is_multiplied_by_several_panels_of_a_tile():
 
 
 @pytest.mark.parametrize("region_ps", [100_000, 1_000_000_000])  # tiles are shared among threads, or not
-def test_weights_of_one_row_are_read_to_and_fro(region_ps):
+@pytest.mark.parametrize("rows", [1, 4])
+def test_weights_of_few_rows_are_read_to_and_fro(rows, region_ps):
     def layer(xs, weights):
         def step(h, x):
             g = h @ weights / 2
@@ -186,9 +187,9 @@ def test_weights_of_one_row_are_read_to_and_fro(region_ps):
             h = (1 - u) * jnp.tanh(x[:, 256:] + jax.nn.sigmoid(a[:, 128:256]) * g[:, 256:]) + u * h
             return h, h
 
-        return lax.scan(step, jnp.zeros((1, 128)), xs)[1]
+        return lax.scan(step, jnp.zeros((rows, 128)), xs)[1]
 
-    inputs, entries = (numbers(40, 1, 384), numbers(128, 384)), {"cores": 2, "parallel_region_ps": region_ps}
+    inputs, entries = (numbers(40, rows, 384), numbers(128, 384)), {"cores": 2, "parallel_region_ps": region_ps}
     forwards, turning = (
         hloom.compile(layer, *inputs, target=resolve("cpu").with_entries({**entries, "l2_bytes": size})) for size in (1 << 21, 1 << 18)
     )
