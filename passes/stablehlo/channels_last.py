@@ -18,10 +18,10 @@ on CUDA where each channel has taps of its own, or a window few elements (suppor
 weights, which sums images over windows of more taps than results, is [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f]: both operands have the
 channels last of the convolution that it belongs to.
 
-The transposes back sink through what follows (elementwise ops with splats, broadcasts and values that are there with the channels last
-anyway, windowed reductions, pads, slices, concatenations, reductions, elements taken along a line, reshapes of the dimensions between),
-until they meet the next convolution's and both go. So do those of a caller's arrays that lie with the channels last, where there is no
-convolution, too.
+The transposes back sink through what follows (elementwise ops with splats, broadcasts, what few ops compute of these, and values that are
+there with the channels last anyway, windowed reductions, pads, slices, concatenations, reductions, elements taken along a line, reshapes
+of the dimensions between), until they meet the next convolution's and both go. So do those of a caller's arrays that lie with the channels
+last, where there is no convolution, too.
 
 Must hold: transposes are folded into dimension numbers (fold-transposes), padding is extracted. Declined: on CUDA, convolutions that no
 library takes (library_calls/conv.py); on a CPU, those without a direct kernel (support/direct_convolution.py), whose kernels read any
@@ -40,7 +40,7 @@ from torch_mlir._mlir_libs import _stablehlo
 from hloom.dialects.target import TargetView, target_of
 
 from ..common.ops import Kind, named
-from ..common.rewriting import attributes_of, functions, i64_array, integer, integers, padding_pairs, producer, value_of, walk
+from ..common.rewriting import attributes_of, defining_op, functions, i64_array, integer, integers, padding_pairs, producer, value_of, walk
 from ..fused.planner.kernels import CHOSEN
 from ..library_calls.conv import conv_of
 from ..registry import register_pass
@@ -53,6 +53,9 @@ from .support.gpu_windows import window_convolution
 from .support.layouts import decide_layouts, keeps_channels
 
 Values = list[ir.Value] | None
+_ELEMENTWISE = frozenset(named(Kind.ELEMENTWISE))
+_SPREAD_OPS = 4
+"""In a chain of ops that compute numbers of places: one a dimension, and one for padding."""
 LAID_OUT = "hloom.laid_out"
 """On the entry of a program whose caller's arrays lie in another order than the source has them in."""
 
@@ -77,7 +80,7 @@ def channels_last(module: ir.Operation) -> None:
         "stablehlo.gather": [_take],
         "stablehlo.reduce_window": [_reduce_window],
     }
-    sinking = dict.fromkeys(named(Kind.ELEMENTWISE), (_elementwise,))
+    sinking = dict.fromkeys(_ELEMENTWISE, (_elementwise,))
     rewrite(module, merged(rules, sinking))
 
 
@@ -140,11 +143,19 @@ def _elementwise(op: ir.Operation) -> Values:
 
 def _is_there(value: ir.Value) -> bool:
     """Whether having the value with the channels last takes no new transpose."""
-    if _source(value) or not build.shape_of(value) or constants.splat_attribute(value) is not None or _is_broadcast(value):
+    if _source(value) or not build.shape_of(value) or _lies_anyhow(value):
         return True
     order = _to_last(len(build.shape_of(value)))
     users = [use.owner.operation for use in value.uses]
     return any(user.name == "stablehlo.transpose" and integers(user, "permutation") == order for user in users)
+
+
+def _lies_anyhow(value: ir.Value, ops: int = _SPREAD_OPS) -> bool:
+    """Whether a value is spread from few elements, or a few elementwise ops compute it of such alone, as they do a pool's places."""
+    if constants.splat_attribute(value) is not None or _is_broadcast(value):
+        return True
+    op = defining_op(value)
+    return op is not None and op.name in _ELEMENTWISE and ops > 0 and all(_lies_anyhow(operand, ops - 1) for operand in op.operands)
 
 
 def _is_broadcast(value: ir.Value) -> bool:
@@ -159,9 +170,12 @@ def _with_channels_last(value: ir.Value, rank: int) -> ir.Value:
     moved = [shape[d] for d in order]
     if splat is not None:
         return build.splat(build.tensor(moved, build.element_of(value)), splat)
-    if not _is_broadcast(value):
+    op = value.owner.operation if _lies_anyhow(value) else None
+    if op is None:
         return build.transpose(value, order)
-    op = value.owner.operation
+    if not _is_broadcast(value):
+        operands = [_with_channels_last(operand, rank) for operand in op.operands]
+        return value_of(op.name, build.tensor(moved, build.element_of(value)), operands, **attributes_of(op))
     extents = build.shape_of(op.operands[0])
     long = [(d, extent) for d, extent in zip(integers(op, "broadcast_dimensions"), extents) if extent != 1]
     flat = build.reshape(op.operands[0], [extent for _, extent in long])

@@ -46,6 +46,24 @@ def test_max_pools(name: str) -> None:
     compare_max_pools(shape, sizes, strides, padding, [1] * len(sizes), ceil_mode)
 
 
+@pytest.mark.parametrize("order", [torch.contiguous_format, torch.channels_last])
+@pytest.mark.parametrize("name", ["side by side", "overlapping", "two apart in even extents", "elements in no window", "ceil mode"])
+def test_steps_forward_and_back(name: str, order: torch.memory_format) -> None:
+    """Lines of a few registers, among which are last ones that are not whole."""
+    shape, *settings = WINDOWS[name]
+    windows = (*settings[:3], [1, 1], settings[3])
+
+    def function(x, bias):
+        x = torch.relu(x + bias)
+        values, indices = aten.max_pool2d_with_indices(x, *windows)
+        gradient = aten.max_pool2d_with_indices_backward(values * values, x, *windows, indices)
+        return torch.where(x <= 0, 0, gradient)
+
+    for columns in (shape[-1], 38, 66):
+        x = image((*shape[:-1], columns)).contiguous(memory_format=order)
+        check(function, x, torch.arange(shape[1], dtype=torch.float32).reshape(-1, 1, 1))
+
+
 def test_max_pools_of_dilated_windows() -> None:
     compare_max_pools((2, 2, 9, 10), [3, 2], [1, 2], [1, 1], [2, 3], False)
 
