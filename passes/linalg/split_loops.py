@@ -11,6 +11,8 @@ After:
 So all ops of the group have loops of their own for what is tiled. A loop is also split where another op reads its elements in digits
 (`14 * d1 + d2`, as a sum in parts reads what it sums), and where a contraction reads an operand at quotients or remainders of it alone, as
 grouped queries read the keys they share; what reads the result of such a one by the digits of a loop then reads it through a collapse.
+For CPUs a loop is split whose body chooses among up to eight values by its remainder, as what is put in turn (stacks, pixels, the rests of
+a pool's strides) does: each turn then reads neighbours, and the results of a turn are stored at once (passes/vector/nests/turns.py).
 collapse-loop-dims joins again what nothing holds apart.
 
 Dims and loops that are one at every use are an axis, and an axis is cut in all its places or in none. Must hold: narrow-producers has run.
@@ -27,11 +29,13 @@ from math import prod
 
 from torch_mlir import ir
 
+from hloom.dialects.target import target_of
+
 from ..common.affine import dim_position, index_at, to_affine, used_dims
 from ..common.edge import RESHAPES, before_edge
 from ..common.index_expression import Expr, cuts, delinearise, digits_of, linearise, loops_of
-from ..common.rewriting import defining_op, erase_unused, i64_attr, integer, replace, value_of, walk
-from ..common.scalars import Scalars
+from ..common.rewriting import defining_op, erase_unused, i64_attr, integer, producer, replace, value_of, walk
+from ..common.scalars import Scalars, constant_integer
 from ..registry import register_pass
 from .inlining.inlining import VIEWS, point_in_base, view_base
 from .lower_to_linalg import group_functions
@@ -40,19 +44,23 @@ from .lowering.generic import PARALLEL, Generic, is_contraction, is_tensor, read
 from .lowering.shown_collapses import show_collapses
 from .lowering.views import fitted, reshape
 
+_DIVISIONS = ("arith.divui", "arith.remui")
+_MOST_TURNS = 8
+"""So many results are stored in turn (passes/vector/nests/turns.py)."""
 Place = tuple[ir.Value, int] | tuple[ir.Operation, int]
 """A dim of a value, or a loop of a generic."""
 
 
 @register_pass("split-loops", "splits loops where other ops of the group walk the same elements in more dimensions")
 def split_loops(module: ir.Operation) -> None:
+    stores_in_turn = target_of(module).kind == "cpu"
     for function in group_functions(module):
         with module.context, function.location:
             for reader in walk(function, "linalg.generic"):
                 show_collapses(reader, _wants_cuts)
             nests = [read_generic(op) for op in walk(function, "linalg.generic")]
             axes = _Axes(nests)
-            if axes.cut():
+            if axes.cut(stores_in_turn):
                 _rebuild(function, nests, axes)
 
 
@@ -114,12 +122,12 @@ class _Axes:
         bounds = [extent, *sorted(self.cuts_of(place), reverse=True), 1]
         return [outer // inner for outer, inner in pairwise(bounds)]
 
-    def cut(self) -> bool:
+    def cut(self, stores_in_turn: bool) -> bool:
         """Cuts the axes until every view between two generics that can be is a view of equal factors; whether any was cut."""
         for nest in self.nests:
-            if is_contraction(nest):
-                for loop, steps in _quotients(nest):
-                    self._add({(nest.op, loop): steps}, {(nest.op, loop): nest.extents[loop]})
+            turns = _turns(nest) if stores_in_turn else []
+            for loop, steps in _quotients(nest) if is_contraction(nest) else turns:
+                self._add({(nest.op, loop): steps}, {(nest.op, loop): nest.extents[loop]})
         for place, extent, steps in self.digits:
             self._add({place: steps}, {place: extent})
             if not steps <= self.cuts_of(place):
@@ -190,6 +198,16 @@ def _quotients(nest: Generic) -> list[tuple[int, set[int]]]:
     expressions = [index_at(expression, loops_of(nest.extents)) for indexing in nest.in_maps for expression in indexing.results]
     found = [cuts(atom) for index in expressions for atom, _ in index.terms if not atom.is_plain]
     return [(loop, steps) for loop, steps in found if loop is not None]
+
+
+def _turns(nest: Generic) -> list[tuple[int, set[int]]]:
+    """(loop, steps) of the loops along which the body chooses a few values in turn, and how many they are."""
+    found: dict[int, set[int]] = {}
+    for op in walk(nest.op, lambda op: op.name in _DIVISIONS):
+        index, count = producer(op.operands[0], "linalg.index"), constant_integer(op.operands[1])
+        if index is not None and count is not None and 1 < count <= _MOST_TURNS:
+            found.setdefault(integer(index, "dim"), set()).add(count)
+    return list(found.items())
 
 
 def _windows(nest: Generic) -> set[int]:
@@ -274,13 +292,29 @@ def _operand(
 
 
 def _renumber(nest: Generic, numbers: list[int], loops: list[list[int]], scalars: Scalars) -> None:
-    """The index of a loop that was split is put together from those of its factors."""
+    """The index of a loop that was split is put together from those of its factors; quotients and remainders of it are made of some."""
     for op in walk(nest.op, "linalg.index"):
         loop = integer(op, "dim")
-        kind = op.results[0].type
+        kind, factors = op.results[0].type, loops[loop]
         with ir.InsertionPoint(op), op.location:
             parts = [value_of("linalg.index", kind, dim=i64_attr(number)) for number in range(numbers[loop], numbers[loop + 1])]
-            index = parts[0]
-            for part, factor in zip(parts[1:], loops[loop][1:]):
-                index = scalars.op("arith.addi", scalars.op("arith.muli", index, scalars.index(factor)), part)
+            for user in [use.owner.operation for use in op.results[0].uses]:
+                cut = _cut_of(user, factors)
+                if cut is not None:
+                    kept = slice(cut) if user.name == "arith.divui" else slice(cut, None)
+                    replace(user, [_joined(parts[kept], factors[kept], scalars)])
+            index = _joined(parts, factors, scalars)
         replace(op, [index])
+
+
+def _cut_of(op: ir.Operation, factors: list[int]) -> int | None:
+    """How many of a loop's factors the quotient that an op computes of its index has, whose remainder has the others."""
+    count = constant_integer(op.operands[1]) if op.name in _DIVISIONS else None
+    return next((n for n in range(1, len(factors)) if prod(factors[n:]) == count), None)
+
+
+def _joined(parts: list[ir.Value], factors: list[int], scalars: Scalars) -> ir.Value:
+    index = parts[0]
+    for part, factor in zip(parts[1:], factors[1:]):
+        index = scalars.op("arith.addi", scalars.op("arith.muli", index, scalars.index(factor)), part)
+    return index

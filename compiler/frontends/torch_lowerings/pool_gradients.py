@@ -60,12 +60,16 @@ def max_pool_backward(
         return reduce(build.add, map(told, product(*taps))) if all(taps) else build.zero(shape[:outer] + counts, element)
 
     def from_dimension(d: int, rests: tuple[int, ...]) -> ir.Value:
+        """The gradients of those rests; the dimensions from `d` on are two each, of which the second is the rest."""
         if d == len(counts):
             return of_rest(rests)
         parts = [from_dimension(d + 1, (*rests, rest)) for rest in range(windows.strides[d])]
-        return build.slice_dim(build.interleave(parts, outer + d), outer + d, 0, windows.extents[d])
+        before, after = build.shape_of(parts[0])[: outer + d + 1], build.shape_of(parts[0])[outer + d + 1 :]
+        return build.concatenate([build.reshape(part, [*before, 1, *after]) for part in parts], outer + d + 1)
 
-    return build.convert(from_dimension(0, ()), op.element)
+    whole = [count * stride for count, stride in zip(counts, windows.strides)]
+    in_turn = build.reshape(from_dimension(0, ()), [*shape[:outer], *whole])
+    return build.convert(build.slice_(in_turn, [0] * len(shape), [*shape[:outer], *windows.extents]), op.element)
 
 
 def _placed(value: ir.Value, windows: Windows, taps: Sequence[int]) -> ir.Value:

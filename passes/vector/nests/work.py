@@ -14,7 +14,7 @@ from hloom.runtime.lazy import lazy
 
 from ...common.linear_index import LinearIndex, linear_results
 from ...common.nibbles import NIBBLE_TYPES
-from ...common.rewriting import defining_op
+from ...common.rewriting import defining_op, integer, ops_in
 from ...common.storage import Storage
 from .body import Captured, LanesBody
 from .code import Code
@@ -115,9 +115,10 @@ class Work:
         """How many of its widest elements a register holds, at least one."""
         return max(1, target.lanes(self.widest()))
 
-    def asks_for_index(self) -> bool:
-        """Whether the body uses the number of a loop."""
-        return self.block is not None and any(op.operation.name == "linalg.index" for op in self.block.operations)
+    def asks_for_index(self, loop: int | None = None) -> bool:
+        """Whether the body uses the number of that loop, or of any."""
+        asked = () if self.block is None else (op for op in ops_in(self.block) if op.name == "linalg.index")
+        return any(loop is None or integer(op, "dim") == loop for op in asked)
 
     def looks_up(self) -> bool:
         """Whether the body reads elements at indices that it computes."""

@@ -242,3 +242,67 @@ func.func private @windows(%x: tensor<10xf32>, %w: tensor<3xf32>) -> tensor<2x5x
   } -> tensor<2x5xf32>
   return %r : tensor<2x5xf32>
 }
+
+// -----
+
+// Changed: Two values in turn: a loop for the turns and one for their two elements, by whose number the body chooses.
+// CHECK-DAG: #[[READ:map.*]] = affine_map<(d0, d1, d2) -> (d0, d1)>
+// CHECK-DAG: #[[ALL:map.*]] = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+// CHECK-LABEL: func.func private @in_turn
+// CHECK: %[[Y:.*]] = tensor.expand_shape %arg2 {{.*}} into tensor<4x12x2xf32>
+// CHECK: %[[R:.*]] = linalg.generic {indexing_maps = [#[[READ]], #[[READ]], #[[ALL]], #[[ALL]]], {{.*}} ins(%arg0, %arg1, %[[Y]] : {{.*}} outs(%{{.*}} : tensor<4x12x2xf32>)
+// CHECK: %[[SECOND:.*]] = linalg.index 2
+// CHECK: arith.cmpi eq, %[[SECOND]], %{{.*}}
+// CHECK: tensor.extract %arg0[%{{.*}}, %[[FIRST:.*]]]
+// CHECK: tensor.collapse_shape %[[R]] {{.*}} into tensor<4x24xf32>
+#half = affine_map<(d0, d1) -> (d0, d1 floordiv 2)>
+#whole = affine_map<(d0, d1) -> (d0, d1)>
+func.func private @in_turn(%a: tensor<4x12xf32>, %b: tensor<4x12xf32>, %y: tensor<4x24xf32>) -> tensor<4x24xf32> attributes {hloom.kind = "loop"} {
+  %zero = arith.constant 0 : index
+  %two = arith.constant 2 : index
+  %e = tensor.empty() : tensor<4x24xf32>
+  %r = linalg.generic {indexing_maps = [#half, #half, #whole, #whole], iterator_types = ["parallel", "parallel"]}
+      ins(%a, %b, %y : tensor<4x12xf32>, tensor<4x12xf32>, tensor<4x24xf32>) outs(%e : tensor<4x24xf32>) {
+  ^bb0(%p: f32, %q: f32, %s: f32, %o: f32):
+    %n = linalg.index 1 : index
+    %m = arith.remui %n, %two : index
+    %c = arith.cmpi eq, %m, %zero : index
+    %0 = arith.select %c, %p, %q : f32
+    %i = linalg.index 0 : index
+    %d = arith.divui %n, %two : index
+    %x = tensor.extract %a[%i, %d] : tensor<4x12xf32>
+    %1 = arith.addf %0, %x : f32
+    %2 = arith.addf %1, %s : f32
+    linalg.yield %2 : f32
+  } -> tensor<4x24xf32>
+  return %r : tensor<4x24xf32>
+}
+
+// -----
+
+// Declined: Nine in turn; five of a loop that they do not divide.
+// CHECK-LABEL: func.func private @many
+// CHECK-NOT: tensor.expand_shape
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<45x24xf32>)
+#line = affine_map<(d0, d1) -> (d1)>
+#whole = affine_map<(d0, d1) -> (d0, d1)>
+func.func private @many(%a: tensor<24xf32>) -> tensor<45x24xf32> attributes {hloom.kind = "loop"} {
+  %zero = arith.constant 0 : index
+  %nine = arith.constant 9 : index
+  %five = arith.constant 5 : index
+  %none = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<45x24xf32>
+  %r = linalg.generic {indexing_maps = [#line, #whole], iterator_types = ["parallel", "parallel"]} ins(%a : tensor<24xf32>) outs(%e : tensor<45x24xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %n = linalg.index 0 : index
+    %k = arith.remui %n, %nine : index
+    %c = arith.cmpi eq, %k, %zero : index
+    %0 = arith.select %c, %p, %none : f32
+    %m = linalg.index 1 : index
+    %l = arith.remui %m, %five : index
+    %f = arith.cmpi eq, %l, %zero : index
+    %1 = arith.select %f, %0, %none : f32
+    linalg.yield %1 : f32
+  } -> tensor<45x24xf32>
+  return %r : tensor<45x24xf32>
+}

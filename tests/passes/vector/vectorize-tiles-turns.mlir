@@ -218,3 +218,33 @@ func.func private @turned_by_90_degrees(%x: tensor<64x32xf32>) -> tensor<32x64xf
   }
   return %0 : tensor<32x64xf32>
 }
+
+// -----
+
+// Changed: Four of a turn that the body chooses by their number: one load of each input for 64 turns of four, and one store.
+// CHECK-LABEL: func.func private @chosen(
+// CHECK: %[[A:.*]] = vector.load %arg2[%{{.*}}] : memref<64xf32>, vector<16xf32>
+// CHECK: %[[B:.*]] = arith.negf %[[A]]
+// CHECK: vector.store %{{.*}}, %arg3[%{{.*}}] : memref<256xf32>, vector<64xf32>
+// CHECK-NOT: vector.scatter
+#turn = affine_map<(d0, d1) -> (d0)>
+#all = affine_map<(d0, d1) -> (d0, d1)>
+func.func private @chosen(%x: tensor<64xf32>) -> tensor<64x4xf32> attributes {hloom.kind = "loop"} {
+  %e = tensor.empty() : tensor<64x4xf32>
+  %0 = scf.forall (%i) = (0) to (64) step (64) shared_outs(%o = %e) -> (tensor<64x4xf32>) {
+    %b = tensor.extract_slice %o[%i, 0] [64, 4] [1, 1] : tensor<64x4xf32> to tensor<64x4xf32>
+    %1 = linalg.generic {indexing_maps = [#turn, #all], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<64xf32>) outs(%b : tensor<64x4xf32>) {
+    ^bb0(%v: f32, %out: f32):
+      %n = linalg.index 1 : index
+      %two = arith.constant 2 : index
+      %is = arith.cmpi slt, %n, %two : index
+      %m = arith.negf %v : f32
+      %w = arith.select %is, %m, %v : f32
+      linalg.yield %w : f32
+    } -> tensor<64x4xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %1 into %o[%i, 0] [64, 4] [1, 1] : tensor<64x4xf32> into tensor<64x4xf32>
+    }
+  }
+  return %0 : tensor<64x4xf32>
+}
