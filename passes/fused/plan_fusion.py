@@ -27,6 +27,7 @@ are groups already are left alone. Declined: ops without an access map, and on C
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from torch_mlir import ir
 
@@ -69,7 +70,7 @@ def plan_fusion(module: ir.Operation, *, max_instances: int = 1024, library_perc
         columns = 0 if is_gpu else kept_bytes(target)
         limits = Limits(
             max_instances, row_bytes=target.l2_bytes, column_bytes=columns, reshaped_rows=not is_gpu, linear_epilogues=is_gpu,
-            computed_updates=not is_gpu,
+            computed_updates=not is_gpu, chosen_in_lanes=not is_gpu,
         )  # fmt: skip
         wishes, tiles = Wishes(policy, program) if policy.fuse else None, Tiles(policy, program)
         blocks: dict[int, list[Item]] = {}
@@ -77,7 +78,9 @@ def plan_fusion(module: ir.Operation, *, max_instances: int = 1024, library_perc
         peaks: dict[int, int] = {}
         for block in sorted(program.blocks, key=lambda each: (-each.depth, each.id)):
             inside = {op: max(peaks[each] for each in program.ops[op].blocks) for op in block.ops if program.ops[op].blocks}
-            planner, planned = _planned(Grouping(program, block), cost, limits, wishes, inside, policy.memory_limit)
+            once = block.function == "init"  # its gathers take less than one buffer more
+            here = replace(limits, chosen_in_lanes=False) if once else limits
+            planner, planned = _planned(Grouping(program, block), cost, here, wishes, inside, policy.memory_limit)
             peaks[block.id] = Memory(planner.grouping, inside).peak
             items = blocks.setdefault(block.id, [])
             notes = []

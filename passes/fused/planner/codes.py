@@ -61,7 +61,8 @@ class Code(DecisionCode):
     ROW_TOO_LARGE = "declined", "a row, or 64 columns, do not stay in the L2 cache"
     NOT_TILEABLE = (
         "declined",
-        "a contraction's operand; a value of others that is not produced whole; an index that does not follow the tiles",
+        "a contraction's operand; a value of others that is not produced whole; an index that does not follow the tiles; what is chosen by "
+        "its place, on a CPU, in a loop whose lanes lie across its own",
     )
     ALONE = "declined", "a sort shares its kernel with no other op, a scatter with none but what computes its updates"
     ARG_LIMIT = "declined", "a launch would have more kernels, or buffers, than one takes"

@@ -19,7 +19,8 @@ class Limits:
     """What one kernel may hold. `row_bytes`: a row that stays in the cache while its tile is computed; `column_bytes`: so much of columns
     that do, 0 where no kernel has tiles of columns. `reshaped_rows`: whether what follows from rows may have another shape.
     `linear_epilogues`: whether the kernels of contractions (those of GPUs) read what their epilogue needs at indices that are linear in
-    their rows and columns alone. `computed_updates`: whether the kernels of scatters compute their updates where they apply them."""
+    their rows and columns alone. `computed_updates`: whether the kernels of scatters compute their updates where they apply them.
+    `chosen_in_lanes`: whether what is computed of values that are chosen by their place has to lie along the lanes."""
 
     instances: int = 1024
     instances_per_op: int = 4
@@ -28,6 +29,7 @@ class Limits:
     reshaped_rows: bool = False
     linear_epilogues: bool = False
     computed_updates: bool = False
+    chosen_in_lanes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,9 @@ def _no_update(union: Union, p: Group, c: Group) -> Refusal | None:
 
 def checked(union: Union, p: Group, c: Group, values: Sequence[Value], limits: Limits) -> Union | Refusal:
     """What holds of any group: size, rows that fit, results that follow the tiles, no buffer both overwritten and read elsewhere."""
-    refusal = _unshared(union, p, c, limits) or (_no_epilogue(union, p, c, values) if limits.linear_epilogues else None)
+    refusal = _unshared(union, p, c, limits)
+    refusal = refusal or (_no_epilogue(union, p, c, values) if limits.linear_epilogues else None)
+    refusal = refusal or (_chosen_across(union, p, c) if limits.chosen_in_lanes else None)
     if refusal is not None:
         return refusal
     if union.instances > limits.instances or union.instances > 16 + limits.instances_per_op * (p.ops + c.ops):
@@ -94,6 +98,18 @@ def checked(union: Union, p: Group, c: Group, values: Sequence[Value], limits: L
         if len(signatures) > 1:
             return Refusal(Code.INPLACE_HAZARD, "the value would be overwritten in place and read at another index")
     return union
+
+
+def _chosen_across(union: Union, p: Group, c: Group) -> Refusal | None:
+    """Why a loop does not compute what is chosen by its place where its lanes lie along another of its dims than p's: what all lanes read
+    alike is turned in registers, what they choose would be gathered element by element."""
+    if not p.chooses or not p.iterates or not c.iterates or p.moves_only or not c.parallel:
+        return None
+    lanes = c.parallel[-1]
+    moved = [{axis for axis, to in image.items() if lanes in to.dims} for image in union.images]
+    if any(axes and p.parallel[-1] not in axes for axes in moved):
+        return Refusal(Code.NOT_TILEABLE, "what is chosen by its place would be gathered across the lanes")
+    return None
 
 
 def _in_rows(p: Group, c: Group) -> bool:

@@ -321,3 +321,32 @@ func.func @main(%x: tensor<256x512xf32>, %w: tensor<512x256xf32>) -> tensor<256x
   %2 = stablehlo.add %0, %1 : tensor<256x256xf32>
   return %2 : tensor<256x256xf32>
 }
+
+// -----
+
+// Declined: Neighbours' products are chosen by their place, zero at the end of each row; a transposed loop would gather them.
+// CHECK: code = "NOT_TILEABLE"{{.*}}reason = "what is chosen by its place would be gathered across the lanes"
+// CHECK-LABEL: func.func @main
+// CHECK: call @fusion_0
+// CHECK: call @fusion_1
+func.func @main(%x: tensor<300x512xf32>) -> tensor<512x300xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.pad %x, %zero, low = [0, -1], high = [0, 1], interior = [0, 0] : (tensor<300x512xf32>, tensor<f32>) -> tensor<300x512xf32>
+  %1 = stablehlo.multiply %0, %x : tensor<300x512xf32>
+  %2 = stablehlo.transpose %1, dims = [1, 0] : (tensor<300x512xf32>) -> tensor<512x300xf32>
+  return %2 : tensor<512x300xf32>
+}
+
+// -----
+
+// Changed: They are one number for all lanes where a loop repeats each along its rows.
+// CHECK-LABEL: func.func @main
+// CHECK: call @fusion_0
+// CHECK-NOT: call @fusion_1
+func.func @main(%x: tensor<512xf32>) -> tensor<512x4xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.pad %x, %zero, low = [-1], high = [1], interior = [0] : (tensor<512xf32>, tensor<f32>) -> tensor<512xf32>
+  %1 = stablehlo.multiply %0, %x : tensor<512xf32>
+  %2 = stablehlo.broadcast_in_dim %1, dims = [0] : (tensor<512xf32>) -> tensor<512x4xf32>
+  return %2 : tensor<512x4xf32>
+}
