@@ -52,3 +52,26 @@ def test_transpositions_with_reversal(shape: tuple[int, ...], target: str) -> No
 
     for found, expected in zip(hloom.compile(program, x, target=target)(x), program(x), strict=True):
         np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kind", ["float32", "float64", "float16", "int8", "bool"])
+def test_pixels_from_the_last_to_the_first(kind: str, target: str) -> None:
+    """Of two to five channels, in lines that are no whole registers, and every second or third element of rows turned around."""
+    for channels in (2, 3, 4, 5):
+        x = np.random.default_rng(channels).integers(0, 99, (2, 5, 37, channels)).astype(kind)
+
+        def program(x: Any) -> Any:
+            rows = x.reshape(10, -1)
+            return [
+                x[:, :, ::-1],
+                x[:, ::-1, ::-1],
+                x[:, :, ::-1].transpose(0, 3, 1, 2),
+                rows[:, ::-2],
+                rows[:, 1:100:3][:, ::-1],
+                rows[1:, 70::-3],
+            ]
+
+        with jax.enable_x64(True):
+            for found, expected in zip(hloom.compile(program, x, target=target)(x), program(x), strict=True):
+                np.testing.assert_array_equal(np.asarray(found), expected)

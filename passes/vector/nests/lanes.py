@@ -55,20 +55,24 @@ class Lanes:
 
     def load(self, storage: Storage, address: LinearIndex | ir.Value) -> ir.Value:
         """Each lane's element; `address` is linear, or a vector of indices into the base."""
+        return loaded(self._read(storage, address), storage.element)
+
+    def _read(self, storage: Storage, address: LinearIndex | ir.Value) -> ir.Value:
+        """Each lane's element as it lies in memory."""
         if isinstance(address, LinearIndex) and (address.lanes == 0 or self.count == 1):
             element = storage_element(storage.element)
-            read = value_of("memref.load", element, [storage.base, address.address_in(storage.base)])  # the bindings' own take longer
-        elif isinstance(address, LinearIndex) and address.lanes == 1:
-            read = self._load_contiguous(storage, address)
-        elif isinstance(address, LinearIndex) and address.lanes == -1 and (live := self._live()):
-            read = self._load_backwards(storage, address, live)
-        elif isinstance(address, LinearIndex) and _in_turns(storage, address):
-            read = self._load_of_turns(storage, address)
-        elif isinstance(address, LinearIndex) and _is_near(storage, address) and element_bytes(storage.element) >= 4:
-            read = self._load_apart(storage, address)
-        else:
-            read = self._gather(storage, address)
-        return loaded(read, storage.element)
+            return value_of("memref.load", element, [storage.base, address.address_in(storage.base)])  # the bindings' own take longer
+        if isinstance(address, LinearIndex) and address.lanes == 1:
+            return self._load_contiguous(storage, address)
+        if isinstance(address, LinearIndex) and address.lanes < 0 and (live := self._live()):
+            upwards = address.at_lane(live - 1) + LinearIndex(lanes=-address.lanes)
+            if upwards.lanes == 1 or _in_turns(storage, upwards) or _lies_near(storage, upwards):
+                return self._load_backwards(storage, upwards, live)
+        if isinstance(address, LinearIndex) and _in_turns(storage, address):
+            return self._load_of_turns(storage, address)
+        if isinstance(address, LinearIndex) and _lies_near(storage, address):
+            return self._load_apart(storage, address)
+        return self._gather(storage, address)
 
     def _load_contiguous(self, storage: Storage, address: LinearIndex) -> ir.Value:
         if storage.panels is not None and self.count > storage.panels.width:
@@ -88,11 +92,10 @@ class Lanes:
         firsts = [address + number * panels.step for number in range(self.count // panels.width)]
         return joined([Lanes(panels.width)._load_contiguous(storage, first) for first in firsts])
 
-    def _load_backwards(self, storage: Storage, address: LinearIndex, live: int) -> ir.Value:
-        """What lies before `address`, the nearest first: from the last live lane's element on, turned around in the register."""
-        first = address.at_lane(live - 1).along_lanes()
-        upwards = self._load_contiguous(replace(storage, ahead=-storage.ahead), first)
-        return vector.shuffle(upwards, upwards, [max(live - 1 - lane, 0) for lane in range(self.count)])
+    def _load_backwards(self, storage: Storage, upwards: LinearIndex, live: int) -> ir.Value:
+        """What the lanes read from the last live one on, turned around in the register."""
+        read = self._read(replace(storage, ahead=-storage.ahead), upwards)
+        return vector.shuffle(read, read, [max(live - 1 - lane, 0) for lane in range(self.count)])
 
     def _live(self) -> int:
         """How many lanes are live, which are the first ones; 0 where that is not known."""
@@ -193,6 +196,11 @@ def _in_turns(storage: Storage, address: LinearIndex) -> bool:
         and size % address.lanes == 0
         and all(coefficient % address.lanes == 0 for coefficient in address.terms.values())
     )
+
+
+def _lies_near(storage: Storage, address: LinearIndex) -> bool:
+    """Whether the elements between those of the lanes are loaded too, wherever they begin."""
+    return _is_near(storage, address) and element_bytes(storage.element) >= 4
 
 
 def _is_near(storage: Storage, address: LinearIndex) -> bool:

@@ -42,16 +42,16 @@ def turn_loop(works: list[Work], target: TargetView) -> int | None:
 
 
 def _pays(works: list[Work], along: int, last: int, target: TargetView) -> bool:
-    """Whether whole registers are read along the turns, or whole turns, and of some input elements that lie apart within a turn, or each of
-    a turn's elements is computed otherwise. Turns of whole registers are transposed."""
+    """Whether whole registers are read along the turns, or whole turns, and of some input elements that lie apart within a turn, or turns
+    from the last to the first, or each of a turn's elements is computed otherwise. Turns of whole registers are transposed."""
     inputs = [(m, s) for work in works for m, s in zip(work.maps, work.inputs) if isinstance(s, Storage)]
     widest = max(work.widest() for work in works)
     follow, points = (size_bound(works[0].extents[loop]) for loop in (along, last))
     if follow < target.lanes(max(_LEAST_BITS, widest)) or points % target.lanes(widest) == 0:
         return False
-    pieces = all(stride_along(m, s, along) in (0, 1, points) for m, s in inputs)
+    along_turns, within = ({stride_along(m, s, loop) for m, s in inputs} for loop in (along, last))
     chooses = any(work.asks_for_index(last) for work in works)
-    return pieces and (chooses or any(stride_along(m, s, last) not in (-1, 0, 1) for m, s in inputs))
+    return along_turns <= {0, 1, points, -points} and (chooses or -points in along_turns or not within <= {-1, 0, 1})
 
 
 def emit_in_turn(works: list[Work], along: int, captured: Captured, target: TargetView) -> None:

@@ -248,3 +248,29 @@ func.func private @chosen(%x: tensor<64xf32>) -> tensor<64x4xf32> attributes {hl
   }
   return %0 : tensor<64x4xf32>
 }
+
+// -----
+
+// Changed: Pixels from the last to the first: those of a chunk are loaded once, taken apart from the last one on, and stored at once.
+// CHECK-LABEL: func.func private @reversed(
+// CHECK: %[[X:.*]] = vector.load %arg2[%{{.*}}] : memref<192xf32>, vector<48xf32>
+// CHECK: vector.shuffle %[[X]], %{{.*}} [0, 3, 6
+// CHECK: vector.store %{{.*}}, %arg3[%{{.*}}] : memref<192xf32>, vector<48xf32>
+// CHECK-NOT: vector.gather
+#back = affine_map<(d0, d1) -> (-d0 + 63, d1)>
+#all = affine_map<(d0, d1) -> (d0, d1)>
+func.func private @reversed(%x: tensor<64x3xf32>) -> tensor<64x3xf32> attributes {hloom.kind = "loop"} {
+  %e = tensor.empty() : tensor<64x3xf32>
+  %0 = scf.forall (%i) = (0) to (64) step (64) shared_outs(%o = %e) -> (tensor<64x3xf32>) {
+    %b = tensor.extract_slice %o[%i, 0] [64, 3] [1, 1] : tensor<64x3xf32> to tensor<64x3xf32>
+    %1 = linalg.generic {indexing_maps = [#back, #all], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<64x3xf32>) outs(%b : tensor<64x3xf32>) {
+    ^bb0(%v: f32, %out: f32):
+      %m = arith.negf %v : f32
+      linalg.yield %m : f32
+    } -> tensor<64x3xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %1 into %o[%i, 0] [64, 3] [1, 1] : tensor<64x3xf32> into tensor<64x3xf32>
+    }
+  }
+  return %0 : tensor<64x3xf32>
+}
