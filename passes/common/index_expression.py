@@ -175,10 +175,11 @@ def _expr(atom: Atom) -> Expr:
 
 
 def _sum(constant: int, terms: Iterable[tuple[Atom, int]]) -> Expr:
-    """The sum of a constant and terms in any order."""
+    """The sum of a constant and terms in any order. An atom of extent 1 is 0, and adds nothing."""
     total: dict[Atom, int] = {}
     for atom, c in terms:
-        total[atom] = total.get(atom, 0) + c
+        if atom.extent != 1:
+            total[atom] = total.get(atom, 0) + c
     for atom, c in total.items():
         if atom.kind == "mod" and c and (joined := _join(atom, c, total)):
             other, whole = joined

@@ -90,7 +90,7 @@ def _dims_read(value: ir.Value) -> list[tuple[int, int] | None]:
         if op.name == "linalg.generic":
             reader = read_generic(op)
             window = [_span(index_at(e, loops_of(reader.extents)), all_) for e, all_ in zip(reader.maps[number].results, whole)]
-        elif op.name == SLICE and view_source(op.results[0]) == value:
+        elif op.name == SLICE and view_source(op.results[0]) is not None:
             window = [(start, start + size) if step == 1 else all_ for (start, size, step), all_ in zip(_slice(op), whole)]
         else:
             return list(whole)

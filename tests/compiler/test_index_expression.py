@@ -57,6 +57,11 @@ def apply(what: str, k: int, expr: Expr, values: list[int]) -> tuple[Expr, list[
     return (expr // by, [e // by for e in values]) if what == "div" else (expr % by, [e % by for e in values])
 
 
+def test_a_loop_of_one_turn_adds_nothing_to_a_sum() -> None:
+    assert loop(0, 4) + loop(1, 1) * 7 == loop(0, 4)
+    assert (loop(0, 4) * 8 + loop(1, 1) * 8 + loop(2, 8)) // 8 == loop(0, 4)
+
+
 @settings(max_examples=400, deadline=None)
 @given(STEPS)
 def test_expressions_keep_their_value_and_bounds(program):

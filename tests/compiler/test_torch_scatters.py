@@ -75,6 +75,17 @@ def test_computed_updates() -> None:
     check(function, x, y, real(90), real(90, 48).bfloat16(), at, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.parametrize("steps", [1, 3])
+def test_updates_that_are_a_part_of_an_array(steps: int) -> None:
+    """A cache takes the keys from what projects queries, keys and values, of one step and of three at once."""
+
+    def function(cache, projected, at):
+        keys = projected.reshape(2, steps, 3, 4, 8).permute(2, 0, 3, 1, 4)[1]
+        return cache.index_copy(2, at, keys), cache.index_add(2, at, keys)
+
+    check(function, real(2, 4, 16, 8), real(2, steps, 96), torch.tensor([3, 0, 15][:steps]), rtol=0, atol=0)
+
+
 def test_scatters() -> None:
     """Of equal places the last holds: so it is in eager on one thread."""
     x, at, y = real(5, 7), places(5, 3, 6), real(4, 6)

@@ -118,3 +118,21 @@ func.func private @none(%x: tensor<6xf32>) -> tensor<6xf32> attributes {hloom.ki
   } -> tensor<6xf32>
   return %t : tensor<6xf32>
 }
+
+// -----
+
+// Declined: a slice at a computed place, as a scatter takes of its updates, may begin anywhere.
+// CHECK-LABEL: func.func private @computed_place
+// CHECK: %[[R:.*]] = linalg.generic {{.*}} ins(%arg0 : tensor<6xf32>) outs(%{{.*}} : tensor<6xf32>)
+// CHECK: tensor.extract_slice %[[R]][%arg1] [1] [1]
+#id = affine_map<(d0) -> (d0)>
+func.func private @computed_place(%x: tensor<6xf32>, %i: index) -> tensor<1xf32> attributes {hloom.kind = "scatter"} {
+  %e = tensor.empty() : tensor<6xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<6xf32>) outs(%e : tensor<6xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<6xf32>
+  %t = tensor.extract_slice %r[%i] [1] [1] : tensor<6xf32> to tensor<1xf32>
+  return %t : tensor<1xf32>
+}
