@@ -148,10 +148,11 @@ def _fits(first: ir.Operation, second: ir.Operation, rows: ir.Operation) -> bool
     numbers = dimensions(first)
     right = len(ir.RankedTensorType(first.operands[1].type).shape)
     free = right - len(numbers.rhs_batching_dimensions) - len(numbers.rhs_contracting_dimensions)
-    reduced = walk(rows, "stablehlo.reduce")
-    along = all(integers(op, "dimensions") == [len(ir.RankedTensorType(op.operands[0].type).shape) - 1] for op in reduced)
-    wide = all(ir.RankedTensorType(op.operands[0].type).shape[-1] == made.shape[-1] for op in reduced)
-    return free == 1 and prod(made.shape) == prod(read.shape) and made.shape[-1] == read.shape[-1] and bool(reduced) and along and wide
+    reduced = [(integers(op, "dimensions"), list(ir.RankedTensorType(op.operands[0].type).shape)) for op in walk(rows, "stablehlo.reduce")]
+    if free != 1 or not reduced or any(along != [len(shape) - 1] for along, shape in reduced):
+        return False
+    columns = {made.shape[-1], read.shape[-1], *(shape[-1] for _, shape in reduced)}
+    return len(columns) == 1 and prod(made.shape) == prod(read.shape)
 
 
 def returned(function: ir.Operation) -> ir.Operation:

@@ -222,3 +222,24 @@ func.func @returned_by_heads(%q: tensor<8x64x32xf32>, %k: tensor<8x64x32xf32>, %
   %o = stablehlo.dot_general %f, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<8x64x64xf32>, tensor<8x64x32xf32>) -> tensor<8x64x32xf32>
   return %o, %m : tensor<8x64x32xf32>, tensor<2x4x64x64xi1>
 }
+
+// -----
+
+// Unchanged: The first contraction makes one number, which has no columns.
+// CHECK-LABEL: func.func @one_number
+// CHECK: call @fusion_0
+// CHECK: call @fusion_1
+// CHECK: call @fusion_2
+// CHECK-NOT: @attention_0
+func.func @one_number(%q: tensor<32xf32>, %x: tensor<64x64xf32>, %v: tensor<64x32xf32>) -> tensor<64x32xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %s = stablehlo.dot_general %q, %q, contracting_dims = [0] x [0] : (tensor<32xf32>, tensor<32xf32>) -> tensor<f32>
+  %t = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<64x64xf32>
+  %p = stablehlo.multiply %x, %t : tensor<64x64xf32>
+  %e = stablehlo.exponential %p : tensor<64x64xf32>
+  %sum = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x64xf32>, tensor<f32>) -> tensor<64xf32>
+  %b = stablehlo.broadcast_in_dim %sum, dims = [0] : (tensor<64xf32>) -> tensor<64x64xf32>
+  %w = stablehlo.divide %e, %b : tensor<64x64xf32>
+  %o = stablehlo.dot_general %w, %v, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x32xf32>) -> tensor<64x32xf32>
+  return %o : tensor<64x32xf32>
+}
