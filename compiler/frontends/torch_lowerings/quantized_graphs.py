@@ -1,0 +1,70 @@
+"""Quantised programs of torch.export and torchao: products of bytes, and what makes integers of floats by scales and floats again.
+
+`quantized_decomposed` is what pt2e's convert writes. Its ops have kernels in Python, of ops that compile: these are traced.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch_mlir import ir
+
+from hloom.passes.common.rewriting import value_of
+from hloom.passes.stablehlo.support import build
+
+from ..torch_registry import TorchOp, torch_decomposition, torch_lowering
+
+_TRACED = {
+    "quantize_per_tensor.default": "quantize_per_tensor",
+    "dequantize_per_tensor.default": "dequantize_per_tensor",
+    "quantize_per_channel": "quantize_per_channel",
+    "dequantize_per_channel": "dequantize_per_channel",
+    "quantize_per_token": "quantize_per_token",
+    "dequantize_per_token": "dequantize_per_token",
+    "_choose_qparams_per_token_asymmetric_impl": "_choose_qparams_per_token_asymmetric_impl",
+}
+"""Ops, and the functions of torch's that are their kernels."""
+
+
+@torch_lowering("aten._int_mm")
+def product_of_bytes(op: TorchOp, x: ir.Value, y: ir.Value) -> ir.Value:
+    """Summed in i32."""
+    return value_of("stablehlo.dot_general", op.result, [x, y], dot_dimension_numbers=build.dot_dimensions([], [], [1], [0]))
+
+
+@torch_decomposition("aten._weight_int8pack_mm")
+def product_with_scaled_bytes(x: Tensor, weight: Tensor, scales: Tensor) -> Tensor:
+    """`weight` is [columns, depth], with a scale for each column."""
+    return (torch.mm(x.float(), weight.float().t()) * scales.float()).to(x.dtype)
+
+
+def _kernel(name: str) -> Any:
+    def traced(*args: Any, **keywords: Any) -> Any:
+        from torch.ao.quantization.fx import _decomposed  # defines the ops: whoever calls one has loaded it
+
+        return getattr(_decomposed, name)(*args, **keywords)
+
+    return traced
+
+
+for _op, _name in _TRACED.items():
+    torch_decomposition(f"quantized_decomposed.{_op}")(_kernel(_name))
+
+
+@torch_decomposition("quantized_decomposed.quantize_per_tensor.tensor")
+def quantize_by_a_tensor(x: Tensor, scale: Tensor, zero_point: Tensor, least: int, most: int, dtype: torch.dtype) -> Tensor:
+    return _kernel("quantize_per_tensor")(x, _number(scale), _number(zero_point), least, most, dtype)
+
+
+@torch_decomposition("quantized_decomposed.dequantize_per_tensor.tensor")
+def dequantize_by_a_tensor(
+    x: Tensor, scale: Tensor, zero_point: Tensor, least: int, most: int, dtype: torch.dtype, *, out_dtype: torch.dtype | None = None
+) -> Tensor:
+    return _kernel("dequantize_per_tensor")(x, _number(scale), _number(zero_point), least, most, dtype, out_dtype=out_dtype)
+
+
+def _number(tensor: Tensor) -> Tensor:
+    """Of no dimensions, which decides no type: as the Python number that eager takes of it."""
+    return tensor.reshape(())
