@@ -104,7 +104,7 @@ class Storage:
     def reshaped(self, shape: tuple[int, ...]) -> Storage:
         """The same elements under another shape. Raises PassFailure where dims become one that do not lie in one piece."""
         if any(self.bounds):
-            return self._without_units(shape)
+            return self._around(shape)
         if self.strides == row_major(tuple(size for size in self.sizes if isinstance(size, int))):
             return replace(self, strides=row_major(shape), sizes=shape)
         strides = strides_of_view(shape, self.sizes, self.strides)
@@ -112,15 +112,21 @@ class Storage:
             raise PassFailure(f"a view of shape {shape} of {self.sizes} elements that lie {self.strides} apart")
         return replace(self, strides=strides, sizes=shape)
 
-    def _without_units(self, shape: tuple[int, ...]) -> Storage:
-        """The same with other dims of one element; those that are surrounded stay."""
-        dims = [d for d, size in enumerate(self.sizes) if size != 1]
-        if [self.sizes[d] for d in dims] != [size for size in shape if size != 1]:
+    def _around(self, shape: tuple[int, ...]) -> Storage:
+        """The same elements under another shape, in which the dims that are surrounded stay what they are."""
+        strides = strides_of_view(shape, self.sizes, self.strides)
+        if strides is None or not all(isinstance(size, int) for size in self.sizes):
             raise PassFailure(f"a view of shape {shape} of {self.sizes} elements with zeros around them")
-        wide = iter(dims)
-        kept = [next(wide) if size != 1 else None for size in shape]
-        strides = tuple(0 if d is None else self.strides[d] for d in kept)
-        return replace(self, strides=strides, sizes=shape, bounds=tuple(None if d is None else self.bounds[d] for d in kept))
+        begins = {prod(shape[d:]): d for d in range(len(shape)) if shape[d] != 1}
+        bounds: list[Bounds | None] = [None] * len(shape)
+        for d, (size, pair) in enumerate(zip(self.sizes, self.bounds)):
+            if pair is None or size == 1:
+                continue
+            stays = begins.get(prod(self.sizes[d:]))
+            if stays is None or shape[stays] != size:
+                raise PassFailure(f"a view of shape {shape} of {self.sizes} elements, of which zeros surround dimension {d}")
+            bounds[stays] = pair
+        return replace(self, strides=strides, sizes=shape, bounds=tuple(bounds))
 
     def address(self, indices: list[LinearIndex]) -> LinearIndex:
         """The index into the base of the element at `indices`."""

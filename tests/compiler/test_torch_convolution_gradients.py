@@ -70,3 +70,16 @@ def test_gradients_of_halves_are_summed_in_f32() -> None:
     made = hloom.compile(function, *inputs)(*inputs)
     for a, b in zip(made, function(*(x.double() for x in inputs))):
         torch.testing.assert_close(a.double(), b, atol=0.02, rtol=0.01)
+
+
+def test_gradients_whose_taps_are_of_one_line() -> None:
+    """By a stride of 2 the gradient of some pixels has taps along the line alone: lines of all images are as of one."""
+    x, weight = torch.randn(2, 32, 16, 24), torch.randn(32, 32, 3, 3)
+    gradient = torch.randn(2, 32, 8, 12)
+
+    def function(gradient, x, weight):
+        return torch.ops.aten.convolution_backward(
+            gradient, x, weight, None, [2, 2], [1, 1], [1, 1], False, [0, 0], 1, [True, True, False]
+        )[:2]
+
+    check(function, (gradient, x, weight), atol=1e-3, rtol=1e-4)
