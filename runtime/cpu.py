@@ -93,8 +93,9 @@ class CpuDevice:
         self._code = LinkedCode(code, program.symbols.values(), outside)
         check_made_for(interface(program.manifest, program.blobs), self._code.interface, "the machine code")
         functions = {kind: self._code.entries[name] for kind, name in program.symbols.items()}
-        registered = any(is_registered(symbol.removeprefix(SYMBOL)) for symbol in outside)
-        self._calls_python = registered or any(REPORT in blob for blob in code)
+        self.calls_functions = any(is_registered(symbol.removeprefix(SYMBOL)) for symbol in outside)
+        """Whether it calls what a person registered, which may be Python's."""
+        self._reports = any(REPORT in blob for blob in code)
         return {kind: checked(entry, checks) for kind, entry in functions.items()} if checks else functions
 
     # Calling.
@@ -193,8 +194,8 @@ class CpuDevice:
         return owners, kind
 
     def is_native(self) -> bool:
-        """Whether a call of `main` is one of its native code alone."""
-        return self._main is not None and not self._calls_python
+        """Whether a call of `main` is one of its code alone, and nothing is reported to Python after it."""
+        return self._main is not None and not self._reports
 
     def frame(self) -> tuple[int, list[int], list[int], list[int], tuple[int, int] | None]:
         """For callers other than Python: the entry's address, the pointers that stay, the slots of a call's arguments (-1: not read) and

@@ -134,10 +134,28 @@ def checked(entry: Callable[[int], None], checks: Iterable[Callable[[], None]]) 
 
 def _raise_first() -> None:
     """Raises CustomCallError for the first Python function that raised since the last check."""
-    error, _here.error = getattr(_here, "error", None), None
+    error = _first_error()
     if error is not None:
-        message = f"a custom call's Python function raised {type(error).__name__}: {error}"
-        raise CustomCallError(message, remedy="the exception before this one says where") from error
+        raise CustomCallError(_message(error), remedy="the exception before this one says where") from error
+
+
+@ctypes.CFUNCTYPE(ctypes.c_void_p)
+def take_error() -> int | None:
+    """The same for callers that are not Python: the address of a message, which lives to the thread's next one."""
+    error = _first_error()
+    if error is None:
+        return None
+    _here.told = ctypes.create_string_buffer(f"hloom: {_message(error)}".encode())
+    return ctypes.addressof(_here.told)
+
+
+def _first_error() -> BaseException | None:
+    error, _here.error = getattr(_here, "error", None), None
+    return error
+
+
+def _message(error: BaseException) -> str:
+    return f"a custom call's Python function raised {type(error).__name__}: {error}"
 
 
 # Python functions.

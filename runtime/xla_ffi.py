@@ -1,4 +1,4 @@
-"""Programs for the CPU that XLA calls itself, without Python: by a key that its foreign function is told (native/xla_ffi.cpp)."""
+"""Programs for the CPU that XLA calls itself: by a key that its foreign function is told (native/xla_ffi.cpp)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import os
 import weakref
 
 from .cpu import CpuDevice
+from .custom_calls import take_error
 from .executable import Executable
 from .library import native
 
@@ -16,13 +17,15 @@ _keys = itertools.count(int.from_bytes(os.urandom(6), "little"))
 
 
 def handler() -> object:
-    """A capsule of the handler, one for all programs. jax.ffi.pycapsule would change functions of the whole process (runtime/dlpack.py)."""
+    """A capsule of the handler, one for all programs; it tells XLA what Python functions raise. jax.ffi.pycapsule would change functions
+    of the whole process (runtime/dlpack.py)."""
+    native().hloom_ffi_errors(take_error)
     kind = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
     return kind(("PyCapsule_New", ctypes.pythonapi))(ctypes.cast(native().hloom_ffi_call, ctypes.c_void_p), None, None)
 
 
 def callable_by_xla(exe: Executable) -> bool:
-    """Whether nothing of a call is left to Python: programs for a GPU, with state, or that call Python or check bounds are not."""
+    """Whether a call is one of its code alone: programs for a GPU, with state, or that check bounds are not."""
     return isinstance(exe.device, CpuDevice) and not exe.program.updates and exe.device.is_native()
 
 
@@ -35,7 +38,7 @@ def register(exe: Executable) -> int:
     native().hloom_ffi_add(
         ctypes.c_int64(key), ctypes.c_void_p(entry), (ctypes.c_void_p * max(1, len(fixed)))(*fixed), ctypes.c_int64(len(fixed)),
         (ctypes.c_int64 * max(1, len(slots)))(*slots), ctypes.c_int64(len(arguments)), ctypes.c_int64(len(results)),
-        ctypes.c_int64(arena[0] if arena else -1), ctypes.c_size_t(arena[1] if arena else 0),
+        ctypes.c_int64(arena[0] if arena else -1), ctypes.c_size_t(arena[1] if arena else 0), ctypes.c_int64(exe.device.calls_functions),
     )  # fmt: skip
     weakref.finalize(exe, native().hloom_ffi_remove, ctypes.c_int64(key))
     return key

@@ -31,6 +31,7 @@ from hloom.runtime.signature import TensorSpec
 from ..reference import Reference
 from ..source_program import Imported, main_function
 from ..validate import unsupported_call
+from .jax_callbacks import lowering_rules
 from .jax_shardings import without_shardings
 from .mlir_text import read_trusted
 from .shardy_text import without_shardy
@@ -85,8 +86,6 @@ def _as_exported(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any
     except Exception as error:
         if found := re.search(r"stablehlo\.custom_call @([\w.]+).*", str(error)):
             raise unsupported_call(found[1]) from error
-        if "host_callbacks" in str(error):
-            raise _callback() from error
         remedy = "for which jax.jit(function) works" if examples else "of the right shapes and types"
         message = f"JAX could not export the function: {type(error).__name__}: {error}"
         raise InvalidProgramError(message, remedy=f"give example inputs {remedy}") from error
@@ -150,15 +149,10 @@ def _shape(argument: Any) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(argument.shape, argument.dtype)
 
 
-def _callback() -> UnsupportedOpError:
-    remedy = "take it out, or call what it computes by hloom.custom_call"
-    what = "a callback to Python (jax.debug.print, pure_callback, io_callback)"
-    return UnsupportedOpError(f"hloom does not compile {what}", op="stablehlo.custom_call", stage="input", remedy=remedy)
-
-
 def _export(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> jax.export.Exported:
     jitted = jax.jit(function, keep_unused=True)
-    return jax.export.export(jitted, platforms=["cpu"], disabled_checks=_checks_left_to_us())(*args, **kwargs)
+    checks, rules = _checks_left_to_us(), lowering_rules()
+    return jax.export.export(jitted, platforms=["cpu"], disabled_checks=checks, _override_lowering_rules=rules)(*args, **kwargs)
 
 
 def _foreign_call(exported: jax.export.Exported) -> UnsupportedOpError | None:

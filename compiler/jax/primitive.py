@@ -212,7 +212,7 @@ def _compiled(jaxpr: ClosedJaxpr, options: Options, in_place: tuple[tuple[int, i
 
 
 def _not_callable(exe: Executable) -> str:
-    return "is for a GPU" if exe.program.on_gpu else "draws or keeps values" if exe.program.updates else "calls Python"
+    return "is for a GPU" if exe.program.on_gpu else "draws or keeps values" if exe.program.updates else "checks bounds"
 
 
 def _lowered(context: Any, *operands: Any, jaxpr: ClosedJaxpr, options: Options, donated: tuple[int, ...]) -> Any:

@@ -20,7 +20,7 @@ A group is constant if it reads constants and results of constant groups only, i
 inside the groups that use them, where that costs less than reading them, plan-fusion has decided.
 
 Must hold: the fused stage. Declined: groups that only returns, loops and branches read, where computing is cheaper than the copy that these
-would make of an argument.
+would make of an argument; calls of functions that a person registered, which a branch may guard, as one that raises.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from hloom.dialects.target import TargetView, target_of
+from hloom.runtime.custom_calls import is_registered
 
+from ..common.custom_calls import target_of_call
 from ..common.init_function import compute_once, entry
 from ..common.rewriting import defining_op, functions, symbol_name, walk
 from ..registry import register_pass
@@ -43,7 +45,7 @@ def hoist_constant_groups(module: ir.Operation) -> None:
     if main is None:
         return
     groups = {symbol_name(function): function for function in functions(module) if "hloom.kind" in function.attributes}
-    target, calls = target_of(module), _constant_calls(main)
+    target, calls = target_of(module), _constant_calls(main, groups)
     hoisted = [call for call in calls if _is_read_by_groups(call) or not _is_cheaper_than_a_copy(call, groups, target)]
     if not hoisted:
         return
@@ -55,13 +57,22 @@ def hoist_constant_groups(module: ir.Operation) -> None:
         call.erase()
 
 
-def _constant_calls(main: ir.Operation) -> list[ir.Operation]:
+def _constant_calls(main: ir.Operation, groups: dict[str, ir.Operation]) -> list[ir.Operation]:
     """The calls of constant groups, in program order."""
     found: dict[ir.Operation, None] = {}
     for call in walk(main, "func.call"):
-        if all((op := defining_op(value)) is not None and (op.name == CONSTANT or op in found) for value in call.operands):
+        constant = all((op := defining_op(value)) is not None and (op.name == CONSTANT or op in found) for value in call.operands)
+        if constant and not _is_registered(_group_of(call, groups)):
             found[call] = None
     return list(found)
+
+
+def _group_of(call: ir.Operation, groups: dict[str, ir.Operation]) -> ir.Operation:
+    return groups[ir.FlatSymbolRefAttr(call.attributes["callee"]).value]
+
+
+def _is_registered(group: ir.Operation) -> bool:
+    return any(is_registered(target_of_call(op)) for op in walk(group, "stablehlo.custom_call"))
 
 
 def _is_read_by_groups(call: ir.Operation) -> bool:
@@ -69,7 +80,7 @@ def _is_read_by_groups(call: ir.Operation) -> bool:
 
 
 def _is_cheaper_than_a_copy(call: ir.Operation, groups: dict[str, ir.Operation], target: TargetView) -> bool:
-    group = groups[ir.FlatSymbolRefAttr(call.attributes["callee"]).value]
+    group = _group_of(call, groups)
     moved = 2 * ir.IntegerAttr(group.attributes["hloom.bytes"]).value
     copy_ps = target.launch_ps + moved * SECOND // target.dram_bytes_per_second
     return ir.IntegerAttr(group.attributes["hloom.cost_ps"]).value <= copy_ps

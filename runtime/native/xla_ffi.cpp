@@ -1,6 +1,7 @@
 // Programs called by XLA, as handlers of its typed foreign functions (xla/ffi/api/c_api.h, version 0.x, whose structures these are).
 //
 // A handler is told the program's key; what the key stands for is registered here while the program lives.
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -36,7 +37,7 @@ struct ErrorArgs {
   const char *message;
   int code;
 };
-constexpr int kNotFound = 5, kExhausted = 8, kInvalid = 3;
+constexpr int kNotFound = 5, kExhausted = 8, kInvalid = 3, kInternal = 13;
 
 struct Api {
   size_t struct_size;
@@ -112,7 +113,12 @@ struct Program {
   std::vector<int64_t> arguments, results;  // slots; -1: not read
   int64_t arena_slot;
   size_t arena_bytes;
+  bool calls_functions;  // of Python's, perhaps (runtime/custom_calls.py)
 };
+
+// What a Python function that this thread called has raised, which is told once; null for nothing.
+using Raised = const char *(*)();
+std::atomic<Raised> raised{nullptr};
 
 std::shared_mutex lock;
 std::unordered_map<int64_t, std::shared_ptr<Program>> programs;
@@ -140,9 +146,11 @@ void place(std::vector<void *> &frame, const std::vector<int64_t> &slots, const 
 
 extern "C" {
 
+void hloom_ffi_errors(Raised function) { raised = function; }
+
 // The program of that key from now on. `slots`: of the arguments, then of the results.
 void hloom_ffi_add(int64_t key, void (*entry)(void *), void **fixed, int64_t count, int64_t *slots, int64_t arguments, int64_t results,
-                   int64_t arena_slot, size_t arena_bytes) {
+                   int64_t arena_slot, size_t arena_bytes, int64_t calls_functions) {
   auto program = std::make_shared<Program>();
   program->entry = entry;
   program->fixed.assign(fixed, fixed + count);
@@ -150,6 +158,7 @@ void hloom_ffi_add(int64_t key, void (*entry)(void *), void **fixed, int64_t cou
   program->results.assign(slots + arguments, slots + arguments + results);
   program->arena_slot = arena_slot;
   program->arena_bytes = arena_bytes;
+  program->calls_functions = calls_functions;
   std::unique_lock<std::shared_mutex> guard(lock);
   programs[key] = std::move(program);
 }
@@ -191,6 +200,8 @@ void *hloom_ffi_call(void *call_frame) {
   }
   program->entry(pointers.data());
   if (arena) hloom_free(arena, program->arena_bytes);
+  const Raised told = program->calls_functions ? raised.load() : nullptr;
+  if (const char *what = told ? told() : nullptr) return failed(frame, kInternal, what);
   if (hloom_lapack_starved()) return failed(frame, kExhausted, "hloom: no memory for the workspace of a LAPACK routine");
   return nullptr;
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +11,8 @@ import pytest
 
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
+
+from jax.experimental import io_callback  # noqa: E402
 
 import hloom  # noqa: E402
 from hloom.compiler.frontend import load_program  # noqa: E402
@@ -79,11 +83,47 @@ def _printing(x):
     return x
 
 
-@pytest.mark.parametrize("callback", [_printing, lambda x: jax.pure_callback(np.sin, x, x)])
-def test_callbacks_are_refused_by_name(callback) -> None:
+@pytest.mark.parametrize("callback", [_printing, lambda x: io_callback(np.sin, x, x)])
+def test_callbacks_with_effects_are_refused_by_the_users_line(callback) -> None:
     with pytest.raises(UnsupportedOpError, match="callback to Python") as caught:
         load_program(callback, (np.ones(4, np.float32),))
-    assert "take it out" in caught.value.remedy
+    assert "take it out" in caught.value.remedy and "test_frontend_jax.py:" in caught.value.loc
+
+
+def test_pure_callbacks_are_calls(tmp_path) -> None:
+    """Of what this process has: a program that another one reads finds nothing of that name."""
+    x = np.arange(4, dtype=np.float32)
+    exe = hloom.compile(lambda x: jax.pure_callback(lambda x: {"a": np.sin(x), "b": 2 * x[:1]}, {"a": x, "b": x[:1]}, x), x)
+    result = exe(x)
+    np.testing.assert_array_equal(result["a"], np.sin(x))
+    np.testing.assert_array_equal(result["b"], 2 * x[:1])
+    exe.save(tmp_path / "calls.hloom")
+    program = "import sys, numpy as np, hloom; hloom.load(sys.argv[1])(np.ones(4, np.float32))"
+    for imported, told in (
+        ("", "which nobody registered"),
+        ("import hloom.compiler.frontends.jax; ", "of the process that it was compiled in"),
+    ):
+        run = subprocess.run([sys.executable, "-c", imported + program, tmp_path / "calls.hloom"], capture_output=True, text=True)
+        assert told in run.stderr
+
+
+def test_a_callback_that_a_branch_guards_is_not_called_before():
+    """As of equinox's error_if: it takes constants, and raises, and another one reads it."""
+
+    def raising(index):
+        raise ValueError(index)
+
+    def function(x):
+        checked = jnp.linspace(0, 1, 11)
+        broken = jnp.any(checked[1:] < checked[:-1]) | (x[0] > 100)
+        return x + jax.lax.cond(
+            broken, lambda: jax.pure_callback(np.negative, checked, jax.pure_callback(raising, checked, 3)), lambda: checked
+        )
+
+    exe = hloom.compile(function, jnp.ones(11))
+    np.testing.assert_allclose(exe(jnp.ones(11)), jnp.ones(11) + jnp.linspace(0, 1, 11), rtol=1e-6)
+    with pytest.raises(hloom.CustomCallError, match="raised ValueError: 3"):
+        exe(200 * jnp.ones(11))
 
 
 def test_what_jax_has_traced_or_lowered():

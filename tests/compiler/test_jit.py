@@ -157,18 +157,20 @@ def test_effects_are_left_to_xla(capfd):
     assert "x is 1.0" in capfd.readouterr().out
 
 
-def _calls_back(x):
-    return jax.pure_callback(lambda x: np.sin(x), x, x)
+def test_what_is_not_compiled_is_left_to_xla_or_refused(monkeypatch):
+    from hloom.compiler.jax import primitive
 
+    def refuse(*_):
+        raise hloom.UnsupportedOpError("hloom does not compile this")
 
-def test_what_is_not_compiled_is_left_to_xla_or_refused():
+    monkeypatch.setattr(primitive, "load_program", refuse)
     x = jnp.arange(3.0)
     with pytest.warns(UserWarning, match="hloom leaves a function to XLA"):
-        same(hloom.jit(_calls_back)(x), jnp.sin(x))
-    with pytest.raises(hloom.UnsupportedOpError, match="callback"):
-        hloom.jit(_calls_back, fallback=False)(x)
+        same(hloom.jit(lambda x: jnp.sin(x))(x), jnp.sin(x))
+    with pytest.raises(hloom.UnsupportedOpError, match="does not compile this"):
+        hloom.jit(lambda x: jnp.sin(x), fallback=False)(x)
     with pytest.raises(hloom.InvalidProgramError, match="in_shardings"):
-        hloom.jit(_calls_back, in_shardings=None)
+        hloom.jit(jnp.sin, in_shardings=None)
 
 
 def test_programs_live_as_long_as_jaxs(given):
@@ -237,11 +239,25 @@ def test_elements_of_less_than_a_byte_are_taken_and_given_as_bytes(kind):
     assert calls and not any(element in line for line in calls for element in ("xi2>", "xi4>", "xui4>", "xf4E2M1FN>"))
 
 
-def test_what_calls_python_is_left_to_xla_with_a_warning():
+def test_what_calls_python():
+    """Registered functions and pure_callback, in branches and loops, under transformations; what they raise is told by XLA."""
     hloom.custom_call("test_jit.twice", lambda x: 2 * x)
 
     def function(x):
-        return jax.ffi.ffi_call("test_jit.twice", jax.ShapeDtypeStruct(x.shape, x.dtype))(x)
+        twice = jax.ffi.ffi_call("test_jit.twice", jax.ShapeDtypeStruct(x.shape, x.dtype))(x)
+        guarded = jax.lax.cond(x.sum() > 100, lambda y: jax.pure_callback(np.negative, y, y), jnp.sin, x)
+        step = lambda i, y: jax.pure_callback(lambda y, i: np.asarray(y + i, np.float32), y, y, i)  # noqa: E731
+        return twice, guarded, jax.lax.fori_loop(0, 3, step, x)
 
-    with pytest.warns(UserWarning, match="leaves a function to XLA: the program calls Python"):
-        hloom.jit(function).lower(jnp.ones(3))
+    x = jnp.arange(4.0)
+    same(hloom.jit(function)(x), (2 * x, jnp.sin(x), x + 3))
+    same(hloom.jit(function)(50 * x), (100 * x, -50 * x, 50 * x + 3))
+    halved = hloom.jit(lambda x: jax.pure_callback(lambda x: x / 2, x, x, vmap_method="expand_dims"))
+    same(jax.vmap(halved)(jnp.ones((3, 4))), jnp.ones((3, 4)) / 2)
+
+    def raising(x):
+        raise ValueError("not this one")
+
+    with pytest.raises(jax.errors.JaxRuntimeError, match="raised ValueError: not this one"):
+        hloom.jit(lambda x: jax.pure_callback(raising, x, x))(x).block_until_ready()
+    same(hloom.jit(function)(x), (2 * x, jnp.sin(x), x + 3))
