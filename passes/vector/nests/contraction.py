@@ -42,12 +42,13 @@ from .lanes import Lanes, Rep
 from .nests import chunks, lane_count, point_indices, whole_part
 from .next_panel import prefetch_behind
 from .next_rows import prefetch_rows
+from .next_tile import NextTile, prefetch_pixels
 from .packing import Scratch, pack, packable, panel_steps, rows_packable, summed
 from .partial_sums import PartialSums, added, float_that_is_summed, is_long, steps_together, sum_loops
 from .results import follows_in_registers, store_results
 from .segments import cuts, segments
 from .spare_lanes import SharedColumns, SpareLanes
-from .tile_prefetch import PAGE_BYTES, prefetch_tile, steps_over_pixels
+from .tile_prefetch import PAGE_BYTES
 from .windows import Taps, Window, both, one_by_one, pieces, windows_of
 from .work import Point, Work, stride_along
 
@@ -162,11 +163,12 @@ class _Contraction:
         """Steps of that part."""
         self.shared: SharedColumns | None = None
         """The columns of a block, where each of them has several lanes."""
+        self.next_tile: NextTile | None = None
+        """What blocks ask for, for the tile behind this one."""
 
     def emit(self) -> None:
         extents = self.work.extents
-        if self.vector is not None and self.jam is not None and steps_over_pixels(self.work):
-            prefetch_tile(self.work.inputs[0], self.target)
+        self.next_tile = prefetch_pixels(self.work, self.vector, self.jam, self.target)
 
         def at(indices: list[LinearIndex]) -> None:
             fixed = dict(zip(self.outer, indices))
@@ -286,7 +288,8 @@ class _Contraction:
         chunks(shared.spare.first, count, self.one, partial(self._rows, fixed))
         whole, self.shared = self.work, shared
         self.work = shared.packed(whole, fixed, self.captured, self.scratch)
-        self._row_blocks(Lanes(shared.lanes), partial(self._block, fixed, LinearIndex(), Lanes(self.one)))
+        first = LinearIndex(constant=shared.spare.first)
+        self._row_blocks(Lanes(shared.lanes), partial(self._block, fixed, first, Lanes(self.one)))
         self.work, self.shared = whole, None
 
     def _chunks(self, vector: int, count: int, body: Callable[[LinearIndex, Lanes], None]) -> None:
@@ -421,6 +424,9 @@ class _Contraction:
                 point = self._point(fixed, start, lanes, row, indices)
                 prefetch_behind(work, self.jam, rows, point, summed, self.target, self.inside)
                 prefetch_rows(work, self.vector, self.jam, rows, point, summed, self.target)
+                if self.next_tile is not None:
+                    columns = lanes.count if self.shared is None else self.shared.columns
+                    self.next_tile.prefetch(point.indices, rows, columns, self.target)
             for u, (number, (first, part)) in product(range(rows), enumerate(parts)):
                 place = (u * len(parts) + number) * outputs
                 sums = values[place : place + outputs]

@@ -69,8 +69,8 @@ class _Kernel:
         """Number of a result of the forall, and where it goes beside the place where it is computed."""
         self.stack_point: ir.OpView
         """What buffers on the stack are made before."""
-        self.fastest: ir.Value | None = None
-        """The number along the innermost loop of more than one tile: it changes from a tile to the next."""
+        self.moving: tuple[tuple[ir.Value, int], ...] = ()
+        """The numbers along loops of more than one tile, the innermost first: it changes from a tile to the next; and how many tiles."""
         self.reductions = self.dense = self.plain = self.rows = 0
         """Nests that reduce; those that are dense blocks of registers; other contractions that load rows of registers; those that reduce
         rows, which are little beside blocks."""
@@ -120,8 +120,8 @@ class _Kernel:
                 count = index_constant(trips)
                 number, rest = arith.remui(rest, count), arith.divui(rest, count)
             values.append(LinearIndex.of(number) * step)
-            if trips > 1 and self.fastest is None:
-                self.fastest = number
+            if trips > 1:
+                self.moving += ((number, trips),)
         self.scalars |= zip(self.tiled.numbers, reversed(values))
 
     def _bind_arguments(self, entry: ir.Block) -> None:
@@ -207,7 +207,7 @@ class _Kernel:
         groups = list(grouped(works, inserted))
         while groups:
             group = groups.pop(0)
-            look_ahead(group, nests_reading, self.fastest, self.target.l2_bytes // 4)
+            look_ahead(group, nests_reading, self.moving[0][0] if self.moving else None, self.target.l2_bytes // 4)
             with ir.Location.fused([work.op.location for work in group]):
                 if self._emit_nest(group, partial(computed_after, group=groups[0] if groups else [], inserted=inserted)):
                     groups.pop(0)
@@ -321,7 +321,7 @@ class _Kernel:
         for number, source in enumerate(inputs):
             if isinstance(source, Storage):
                 maps[number], inputs[number] = shifted(maps[number], source)
-        return Work(op, maps, inputs, inits, fill, outputs, read.parallel, extents, list(op.results), {}, block)
+        return Work(op, maps, inputs, inits, fill, outputs, read.parallel, extents, list(op.results), {}, block, tiles=self.moving)
 
     def _may_update(self, init: ir.Value) -> bool:
         """Whether an op may write over `init`: a slice of a result, or a value of the tile that only this op takes."""

@@ -119,6 +119,11 @@ class SharedColumns:
         return self.spare.together
 
     @property
+    def columns(self) -> int:
+        """How many columns these are."""
+        return self.end - self.spare.first
+
+    @property
     def lanes(self) -> int:
         """Of all these columns, and those that are idle."""
         return self.spare.registers * self.one

@@ -69,6 +69,8 @@ class Work:
     forward: dict[int, ir.Value] = field(default_factory=dict)
     block: ir.Block | None = None
     picked: dict[int, Picked] = field(default_factory=dict)
+    tiles: tuple[tuple[ir.Value, int], ...] = ()
+    """The numbers of a tile, that which changes first before the others, and how many tiles there are along each."""
 
     @lazy
     def code(self) -> Code:
