@@ -35,6 +35,7 @@ from ...common.storage import Storage
 from ...common.tiled_function import size_bound
 from .body import Captured
 from .channel_chunks import LEAST_SUMS, registers_of_channels
+from .contraction_loops import jam_loop, part_of_panels
 from .deep_sums import lines_inside, steps_inside
 from .dense_blocks import is_dense_block
 from .few_rows import STREAMED_ROWS, is_shallow, streams
@@ -43,7 +44,7 @@ from .nests import chunks, lane_count, point_indices, whole_part
 from .next_panel import prefetch_behind
 from .next_rows import prefetch_rows
 from .next_tile import NextTile, prefetch_pixels
-from .packing import Scratch, pack, packable, panel_steps, rows_packable, summed
+from .packing import Scratch, pack, packable, rows_packable, summed
 from .partial_sums import PartialSums, added, float_that_is_summed, is_long, steps_together, sum_loops
 from .results import follows_in_registers, store_results
 from .segments import cuts, segments
@@ -52,8 +53,6 @@ from .tile_prefetch import PAGE_BYTES
 from .windows import Taps, Window, both, one_by_one, pieces, windows_of
 from .work import Point, Work, stride_along
 
-_LEAST_ROWS = 4
-"""Of loops that serve alike the innermost with so many rows is jammed: its rows lie next to each other."""
 _STEPS_A_TURN, _MANY_REGISTERS = 4, 32
 """Where registers are fewer than many, a step has so few products that what counts it and finds its operands takes as long."""
 _LINE_ROWS = 14
@@ -90,47 +89,6 @@ def takes_after(work: Work, vector: int | None, after: Sequence[Work], target: T
     jam = jam_loop(work, vector)
     in_parts = steps_inside(work, jam, target) is not None or part_of_panels(work, vector, jam, target) is not None
     return not in_parts and not streams(work, vector, jam, target)
-
-
-def contraction_loop(work: Work, target: TargetView) -> int | None:
-    """The loop of a product of matrices to vectorise whatever its operands' layout: the result's innermost, if packing makes it so."""
-    if len(work.inputs) < 2 or len(work.outputs) != 1:
-        return None
-    one = work.lanes(target)
-    output, windows = work.outputs[0], windows_of(work)
-    assert output is not None
-    for dim, extent in enumerate(work.extents):
-        moves = any(window.step(dim) for window in windows)
-        if work.parallel[dim] and not moves and size_bound(extent) >= one and stride_along(work.output_maps[0], output, dim) == 1:
-            jam = jam_loop(work, dim)
-            inputs = [(n, stride_along(work.maps[n], s, dim)) for n, s in enumerate(work.inputs) if isinstance(s, Storage)]
-            strided = [n for n, along in inputs if along is None or along not in (0, 1)]
-            return dim if all(packable(work, n, dim, jam, target) for n in strided) else None
-    return None
-
-
-def part_of_panels(work: Work, vector: int, jam: int | None, target: TargetView) -> int | None:
-    """Steps of the first reduced loop for which panels of inputs are packed, where no panel of all steps fits the cache."""
-    first = next((extent for extent, parallel in zip(work.extents, work.parallel) if not parallel), None)
-    found = [panel_steps(work, number, vector, jam, target) for number in range(len(work.inputs))]
-    return min((steps for steps in found if steps is not None and isinstance(first, int) and steps < first), default=None)
-
-
-def jam_loop(work: Work, vector: int | None) -> int | None:
-    """The parallel loop along which the fewest operands move: whatever does not move is loaded once for all jammed rows.
-
-    A loop whose rows reach into zeros in a way that is known only at run time is none.
-    """
-    unknown = {d for window in windows_of(work) for d in window.steps if not window.is_known(d)}
-    best: tuple[int, bool, int] | None = None
-    for dim, extent in enumerate(work.extents):
-        if dim in (vector, *unknown) or not work.parallel[dim] or extent == 1:
-            continue
-        inputs = [(m, s) for m, s in zip(work.maps, work.inputs) if isinstance(s, Storage)]
-        still = sum(stride_along(m, s, dim) == 0 and (vector is None or stride_along(m, s, vector) != 0) for m, s in inputs)
-        found = still, size_bound(extent) >= _LEAST_ROWS, dim
-        best = max(best or found, found)
-    return best[2] if best and best[0] else None
 
 
 class _Contraction:
@@ -407,7 +365,9 @@ class _Contraction:
         loops = [*loops[:unrolled], *map(one_by_one, loops[unrolled:])]
         parts = [(start, lanes)] if self.shared is None else self.shared.parts()
         summed = dict(zip(self.reduced, loops))
+        columns = lanes.count
         if self.shared is not None:
+            columns = self.shared.columns
             loops = [*loops[:-1], self.shared.in_turns(loops[-1])]
 
         def inits() -> list[ir.Value]:
@@ -422,11 +382,7 @@ class _Contraction:
                 indices[-1] = indices[-1] * self.shared.together
             if self.jam is not None:
                 point = self._point(fixed, start, lanes, row, indices)
-                prefetch_behind(work, self.jam, rows, point, summed, self.target, self.inside)
-                prefetch_rows(work, self.vector, self.jam, rows, point, summed, self.target)
-                if self.next_tile is not None:
-                    columns = lanes.count if self.shared is None else self.shared.columns
-                    self.next_tile.prefetch(point.indices, rows, columns, self.target)
+                self._prefetch(point, rows, columns, summed)
             for u, (number, (first, part)) in product(range(rows), enumerate(parts)):
                 place = (u * len(parts) + number) * outputs
                 sums = values[place : place + outputs]
@@ -437,10 +393,20 @@ class _Contraction:
                 updated += sums
             return updated
 
+        if self.next_tile is not None:
+            self.next_tile.before_sums(self._point(fixed, start, lanes, row, []).indices, rows, columns)
         totals = self._total(loops, parts[0][1], rows * len(parts), inits, step)
         for place, (u, (first, part)) in enumerate(product(range(rows), parts)):
             point = self._point(fixed, first, _columns_of(part), row + u, [])
             store_results(point, work, totals[place * outputs : (place + 1) * outputs], self.after)
+
+    def _prefetch(self, point: Point, rows: int, columns: int, summed: dict[int, Taps]) -> None:
+        """What a block asks for at a step of its sums, of what others read after it."""
+        assert self.jam is not None
+        prefetch_behind(self.work, self.jam, rows, point, summed, self.target, self.inside)
+        prefetch_rows(self.work, self.vector, self.jam, rows, point, summed, self.target)
+        if self.next_tile is not None:
+            self.next_tile.at_step(point.indices, rows, columns)
 
     def _total(self, loops: list[Taps], lanes: Lanes, count: int, inits: Callable[[], list[ir.Value]], step: NestBody) -> list[ir.Value]:
         """`count` sums, each of `lanes`."""

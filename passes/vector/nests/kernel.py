@@ -27,7 +27,8 @@ from ...common.winograd import is_transformed
 from ...errors import PassFailure
 from ..support.open_kernel import open_kernel
 from .amx import emit_amx
-from .contraction import contraction_loop, emit_contraction, jam_loop, takes_after
+from .contraction import emit_contraction, takes_after
+from .contraction_loops import contraction_loop, jam_loop
 from .dense_blocks import is_dense_block, loads_rows
 from .elementwise import emit_elementwise
 from .grouping import computed_after, grouped, look_ahead
@@ -258,10 +259,23 @@ class _Kernel:
             self.scalars[result] = value_of("affine.min", ir.IndexType.get(), operands, map=op.attributes["map"])
         elif op.name == "arith.constant":
             self.scalars[result] = _scalar_constant(op)
+        elif (index := self._linear(op)) is not None:
+            self.scalars[result] = index
         else:
             attributes = attributes_of(op)
             operands = [s.value() if isinstance(s, LinearIndex) else s for s in map(self._scalar, op.operands)]
             self.scalars[result] = value_of(op.name, result.type, operands, **attributes)
+
+    def _linear(self, op: ir.Operation) -> LinearIndex | None:
+        """The result of an op that adds indices, or multiplies one by a constant."""
+        if op.name not in ("arith.addi", "arith.muli") or not isinstance(op.results[0].type, ir.IndexType):
+            return None
+        left, right = (LinearIndex.of(self._scalar(value)) for value in op.operands)
+        if op.name == "arith.addi":
+            return left + right
+        if left.is_constant:
+            left, right = right, left
+        return left * right.constant if right.is_constant else None
 
     def _extract(self, op: ir.Operation) -> None:
         storage = self.storage[op.operands[0]]

@@ -21,7 +21,7 @@ from hloom.dialects.target import TargetView
 
 from ...common.linear_index import linear_form
 from ...common.storage import Storage
-from .contraction import jam_loop
+from .contraction_loops import jam_loop
 from .work import Picked, Work
 
 _Place = tuple[ir.AffineMap, Storage | ir.Value | None]

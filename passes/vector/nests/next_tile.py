@@ -1,13 +1,16 @@
 """Prefetches of the pixels that the next tile of a convolution reads beside those of this one, spread over this one's blocks.
 
 Asked for together, before the first of them is read (tile_prefetch.py), pixels come from memory while nothing is multiplied. So every
-block of results asks for its share of what lies behind the tile's pixels, some at each step of its sums:
+block of results asks for its share. Where a tile's pixels lie in one piece, as lines with all their channels do, that is a share of what
+lies behind them, some at each step of its sums:
 
     tiles of one line of results, windows 3 × 3, two apart:    reads lines 0 1 2 of the pixels, asks for lines 3 4
 
-Tiles that read the same pixels, for other features, each ask for a part. Must hold: a tile's pixels lie in one piece, as lines with all
-their channels do, and those that the next tile reads beside them follow. Declined: pixels along the lanes, which are multiplied by one
-weight each: such a block is over before its share has come.
+Where pixels are left out between those that are read, as by 1 × 1 windows two apart, a block asks for the pixels of its rows in the next
+tile, for each of its columns for some of their channels.
+
+Tiles that read the same pixels, for other features, each ask for a part. Must hold: the pixels are in no near cache. Declined: pixels along
+the lanes, which are multiplied by one weight each: such a block is over before its share has come.
 """
 
 from __future__ import annotations
@@ -22,7 +25,8 @@ from torch_mlir.dialects import arith, memref
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
-from ...common.linear_index import LinearIndex
+from ...common.control_flow import for_each
+from ...common.linear_index import LinearIndex, linear_results
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
 from .lanes import KEEP_IN_ALL_CACHES
@@ -32,73 +36,140 @@ from .work import Work, stride_along
 
 @dataclass(frozen=True)
 class NextTile:
-    """`count` elements of `pixels`, from `start` on, of which each of so many `tiles` asks for a part: this one is `number`.
+    """The next tile's pixels are `ahead` elements further on in the first input of `work`. So many `tiles` read the same: this is `number`.
 
-    A tile's parallel loops are `vector`, `jam` and others, its sums go over `reduced` loops; `extents` are those of all.
+    Blocks are rows of the loop `jam` and columns of the loop `vector`.
     """
 
+    work: Work
     pixels: Storage
-    start: LinearIndex
-    count: int
+    ahead: int
     number: LinearIndex
     tiles: int
-    extents: Sequence[int]
     vector: int
     jam: int
-    others: Sequence[int]
-    reduced: Sequence[int]
+    line: int
+    """Elements of a cache line."""
 
-    @staticmethod
-    def of(work: Work, vector: int, jam: int) -> NextTile | None:
-        """None where the next tile's pixels do not follow this one's."""
-        pixels, number, tiles, step = work.inputs[0], LinearIndex(), 1, 0
-        if not isinstance(pixels, Storage) or stride_along(work.maps[0], pixels, vector) != 0:
-            return None
-        for tile, count in work.tiles:
-            step = pixels.offset.coefficient(tile)
-            if step:
-                break
-            number, tiles = number + LinearIndex({tile: tiles}), tiles * count
-        length = _length(pixels)
-        if length is None or not 0 < step <= length:
-            return None
-        others = [d for d, parallel in enumerate(work.parallel) if parallel and d not in (vector, jam)]
-        reduced = [d for d, parallel in enumerate(work.parallel) if not parallel]
-        extents = [size_bound(extent) for extent in work.extents]
-        return NextTile(pixels, pixels.offset + length, step, number, tiles, extents, vector, jam, others, reduced)
+    def before_sums(self, at: Sequence[LinearIndex], rows: int, columns: int) -> None:
+        """What a block asks for before its sums; `at` is where its loops are, at its first row and column."""
 
-    def prefetch(self, at: Sequence[LinearIndex], rows: int, columns: int, target: TargetView) -> None:
-        """What a block of results prefetches at a step of its sums: `at` is where all loops are, at its first row and column."""
-        points = self.tiles * prod(self.extents[d] for d in (*self.others, self.vector, self.jam))
-        each = Fraction(self.count, points)
-        place = self.number
-        for d in self.others:
-            place = place * self.extents[d] + at[d]
-        place = (place * self.extents[self.vector] + at[self.vector].uniform()) * self.extents[self.jam] + at[self.jam] * columns
-        first = place * each.numerator
-        if each.denominator > 1:
-            first = LinearIndex.of(arith.divui(first.value(), LinearIndex(constant=each.denominator).value()))
+    def at_step(self, at: Sequence[LinearIndex], rows: int, columns: int) -> None:
+        """What it asks for at a step of them."""
+
+    def _extent(self, loop: int) -> int:
+        return size_bound(self.work.extents[loop])
+
+    def _others(self) -> list[int]:
+        """The parallel loops around blocks."""
+        return [d for d, parallel in enumerate(self.work.parallel) if parallel and d not in (self.vector, self.jam)]
+
+    def _reduced(self) -> list[int]:
+        return [d for d, parallel in enumerate(self.work.parallel) if not parallel]
+
+    def _place(self, at: Sequence[LinearIndex], loops: Sequence[int]) -> tuple[LinearIndex, int]:
+        """The number of a point among those of all `loops` of the tiles, and how many there are."""
+        place, count = self.number, self.tiles
+        for d in loops:
+            place, count = place * self._extent(d) + at[d].uniform(), count * self._extent(d)
+        return place, count
+
+    def _prefetch(self, place: LinearIndex) -> None:
+        memref.prefetch(self.pixels.base, [place.address_in(self.pixels.base)], False, KEEP_IN_ALL_CACHES, True)
+
+
+@dataclass(frozen=True)
+class _Behind(NextTile):
+    """A tile's pixels lie in one piece of `length` elements, those of the next follow."""
+
+    length: int = 0
+
+    def at_step(self, at: Sequence[LinearIndex], rows: int, columns: int) -> None:
+        columns_before, count = self._place(at, [*self._others(), self.vector])
+        each = Fraction(self.ahead, count * self._extent(self.jam))
+        first = _times(columns_before * self._extent(self.jam) + at[self.jam] * columns, each)
         step = LinearIndex()
-        for d in self.reduced:
-            step = step * self.extents[d] + at[d]
-        share = ceil(rows * columns * each / prod(self.extents[d] for d in self.reduced))
-        begin = self.start + first + step * share
-        for behind in range(0, share, target.cache_line_bytes // element_bytes(self.pixels.element)):
-            memref.prefetch(self.pixels.base, [(begin + behind).address_in(self.pixels.base)], False, KEEP_IN_ALL_CACHES, True)
+        for d in self._reduced():
+            step = step * self._extent(d) + at[d]
+        share = ceil(rows * columns * each / prod(map(self._extent, self._reduced())))
+        begin = self.pixels.offset + self.length + first + step * share
+        for place in range(0, share, self.line):
+            self._prefetch(begin + place)
+
+
+@dataclass(frozen=True)
+class _Apart(NextTile):
+    """Of each pixel the tile reads `depth` elements, side by side."""
+
+    depth: int = 0
+
+    def before_sums(self, at: Sequence[LinearIndex], rows: int, columns: int) -> None:
+        still = [d for d in self._others() if stride_along(self.work.maps[0], self.pixels, d) == 0]
+        before, count = self._place(at, [*still, self.vector])
+        each = Fraction(self.depth, count)
+        results = linear_results(self.work.maps[0], [index.uniform() for index in at])
+        assert results is not None  # strides are known
+        begin = self.pixels.address(results) + self.ahead + _times(before, each)
+        apart = stride_along(self.work.maps[0], self.pixels, self.jam) or 0
+
+        def pixel(row: LinearIndex) -> None:
+            for place in range(0, ceil(columns * each), self.line):
+                self._prefetch(begin + row * apart + place)
+
+        for_each(0, rows, 1, pixel)
 
 
 def prefetch_pixels(work: Work, vector: int | None, jam: int | None, target: TargetView) -> NextTile | None:
-    """Asks for pixels that a tile reads and that lie far away: all together, where blocks are not to ask for those of the next tile, which
-    is returned."""
-    if vector is None or jam is None or not steps_over_pixels(work):
+    """What blocks ask for, for the next tile. Where that is nothing, asks for what this one reads, if its windows are pixels apart."""
+    pixels = work.inputs[0] if work.inputs else None
+    if vector is None or jam is None or not isinstance(pixels, Storage) or not is_far(pixels, target):
         return None
-    pixels = work.inputs[0]
-    if not isinstance(pixels, Storage) or not is_far(pixels, target):
-        return None
-    found = NextTile.of(work, vector, jam)
-    if found is None:
+    found = _next_tile(work, pixels, vector, jam, target)
+    if found is None and steps_over_pixels(work):
         prefetch_tile(pixels, target)
     return found
+
+
+def _next_tile(work: Work, pixels: Storage, vector: int, jam: int, target: TargetView) -> NextTile | None:
+    number, tiles, ahead = LinearIndex(), 1, 0
+    for tile, count in work.tiles:
+        ahead = pixels.offset.coefficient(tile)
+        if ahead:
+            break
+        number, tiles = number + LinearIndex({tile: tiles}), tiles * count
+    strides = [stride_along(work.maps[0], pixels, d) for d in range(len(work.extents))]
+    if ahead <= 0 or strides[vector] != 0 or None in strides:
+        return None
+    nbytes = element_bytes(pixels.element)
+    room, line = target.l2_bytes // 2 // nbytes, target.cache_line_bytes // nbytes
+    moved = prod(size_bound(extent) for extent, stride in zip(work.extents, strides) if stride)
+    length, depth = _length(pixels), _depth(work, strides)
+    if steps_over_pixels(work) and length is not None and ahead <= min(length, room):
+        return _Behind(work, pixels, ahead, number, tiles, vector, jam, line, length)
+    if depth is not None and depth < (strides[jam] or 0) and _leaves_pixels_out(work) and moved <= room:
+        return _Apart(work, pixels, ahead, number, tiles, vector, jam, line, depth)
+    return None
+
+
+def _times(index: LinearIndex, factor: Fraction) -> LinearIndex:
+    """Rounded down; by a division where it is not known."""
+    product = index * factor.numerator
+    if factor.denominator == 1 or product.is_constant:
+        return product // factor.denominator
+    return LinearIndex.of(arith.divui(product.value(), LinearIndex(constant=factor.denominator).value()))
+
+
+def _depth(work: Work, strides: Sequence[int | None]) -> int | None:
+    """The steps of the one loop that is summed, along which elements of the first input lie side by side; None where there is no such."""
+    loops = [d for d, parallel in enumerate(work.parallel) if not parallel and work.extents[d] != 1]
+    depth = work.extents[loops[0]] if len(loops) == 1 and strides[loops[0]] == 1 else None
+    return depth if isinstance(depth, int) else None
+
+
+def _leaves_pixels_out(work: Work) -> bool:
+    """Whether a loop of results goes on by more than one element of a dim of the first input."""
+    results = linear_results(work.maps[0], [LinearIndex({d: 1}) for d in range(work.maps[0].n_dims)])
+    return any(step > 1 for index in results or () for loop, step in index.terms.items() if work.parallel[loop])
 
 
 def _length(pixels: Storage) -> int | None:

@@ -15,7 +15,7 @@ from hloom.dialects.target import TargetView
 from ...common.affine import dim_position
 from ...common.contraction import block_registers
 from ...common.storage import Panels, Storage
-from .contraction import contraction_loop
+from .contraction_loops import contraction_loop
 from .nests import lane_count
 from .work import Work
 

@@ -44,12 +44,13 @@ def steps_over_pixels(work: Work) -> bool:
 
 
 def prefetch_tile(pixels: Storage | ir.Value | None, target: TargetView) -> bool:
-    """Prefetches a tile's slice of an input that the second-level cache does not hold; one of long pieces where the last-level cache
-    does not hold it beside much else. Of others it emits nothing, nor of slices that would fill half of the second-level cache. Whether
-    it emitted something."""
+    """Prefetches a tile's slice of an input that is far. Of others it emits nothing, nor of slices that would fill half of the second-level
+    cache. Whether it emitted something."""
     if not isinstance(pixels, Storage) or not is_far(pixels, target):
         return False
     nbytes = element_bytes(pixels.element)
+    if prod(map(size_bound, pixels.sizes)) * nbytes > target.l2_bytes // 2:
+        return False
     line = Lanes(target.cache_line_bytes // nbytes)
     here, inside, length = replace(pixels, ahead=0), *_row(pixels)
     zeros = [LinearIndex()] * inside
@@ -62,13 +63,12 @@ def prefetch_tile(pixels: Storage | ir.Value | None, target: TargetView) -> bool
 
 
 def is_far(pixels: Storage, target: TargetView) -> bool:
-    """Whether no cache that is near enough holds an input, of which a tile's slice leaves room in the second-level cache."""
+    """Whether the second-level cache does not hold an input; one of long pieces, whether the last-level cache does not beside much else."""
     nbytes = element_bytes(pixels.element)
     (whole,) = ir.MemRefType(pixels.base.type).shape
-    slice_bytes = prod(map(size_bound, pixels.sizes)) * nbytes
     piece_bytes = prod(map(size_bound, pixels.sizes[-2:])) * nbytes
     near = target.llc_bytes // 4 if piece_bytes >= PAGE_BYTES else target.l2_bytes
-    return not pixels.writable and whole * nbytes > near and slice_bytes <= target.l2_bytes // 2
+    return not pixels.writable and whole * nbytes > near
 
 
 def _row(pixels: Storage) -> tuple[int, int | ir.Value]:

@@ -175,6 +175,51 @@ func.func private @some_patches(%x: tensor<512x2x28x96xf32>, %w: tensor<2x96x32x
 
 // -----
 
+// Every second pixel of every second line, for 64 features in two tiles of a block each: the block asks for one half of the channels of
+// its pixels in the next two lines, before it sums.
+// CHECK-LABEL: func.func private @pixels_apart(
+// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<3670016xf32>, %[[W:.*]]: memref<4096xf32>
+// CHECK: %[[HALF:.*]] = arith.remui %{{.*}}, %c2
+// CHECK: %[[LINES:.*]] = arith.divui %{{.*}}, %c2
+// CHECK: scf.for %[[ROW:.*]] = %{{.*}} to %c10 step
+// CHECK: arith.muli %[[LINES]], %c14336
+// CHECK: arith.muli %[[HALF]], %c32
+// CHECK: arith.muli %[[ROW]], %c128
+// CHECK: %[[AHEAD:.*]] = arith.addi %{{.*}}, %c14336
+// CHECK: memref.prefetch %[[X]][%[[AHEAD]]], read, locality<3>, data
+// CHECK: memref.prefetch %[[X]]
+// CHECK-NOT: memref.prefetch %[[X]]
+// CHECK: scf.for {{.*}} iter_args
+// CHECK: vector.load %[[W]]
+// CHECK: return
+#x = affine_map<(d0, d1, d2, d3) -> (d0 * 2, d1 * 2, d3)>
+#w = affine_map<(d0, d1, d2, d3) -> (d3, d2)>
+#y = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
+func.func private @pixels_apart(%x: tensor<1024x56x64xf32>, %w: tensor<64x64xf32>) -> tensor<512x28x64xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<512x28x64xf32>
+  %r = scf.forall (%i, %j) = (0, 0) to (512, 64) step (2, 32) shared_outs(%o = %e) -> (tensor<512x28x64xf32>) {
+    %two = arith.constant 2 : index
+    %first = arith.muli %i, %two : index
+    %xs = tensor.extract_slice %x[%first, 0, 0] [3, 55, 64] [1, 1, 1] : tensor<1024x56x64xf32> to tensor<3x55x64xf32>
+    %ws = tensor.extract_slice %w[0, %j] [64, 32] [1, 1] : tensor<64x64xf32> to tensor<64x32xf32>
+    %os = tensor.extract_slice %o[%i, 0, %j] [2, 28, 32] [1, 1, 1] : tensor<512x28x64xf32> to tensor<2x28x32xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%os : tensor<2x28x32xf32>) -> tensor<2x28x32xf32>
+    %y = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%xs, %ws : tensor<3x55x64xf32>, tensor<64x32xf32>) outs(%f : tensor<2x28x32xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %m = arith.mulf %a, %b : f32
+      %s = arith.addf %c, %m : f32
+      linalg.yield %s : f32
+    } -> tensor<2x28x32xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %y into %o[%i, 0, %j] [2, 28, 32] [1, 1, 1] : tensor<2x28x32xf32> into tensor<512x28x64xf32>
+    }
+  }
+  return %r : tensor<512x28x64xf32>
+}
+
+// -----
+
 // Of an input that the last-level cache holds the processor itself prefetches lines of a page and more.
 // CHECK-LABEL: func.func private @patches_in_the_last_cache(
 // CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<1376256xf32>, %[[W:.*]]: memref<6144xf32>

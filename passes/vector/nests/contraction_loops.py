@@ -1,0 +1,55 @@
+"""Which loops of a contraction are vectorised, jammed, and taken part by part."""
+
+from __future__ import annotations
+
+from hloom.dialects.target import TargetView
+
+from ...common.storage import Storage
+from ...common.tiled_function import size_bound
+from .packing import packable, panel_steps
+from .windows import windows_of
+from .work import Work, stride_along
+
+_LEAST_ROWS = 4
+"""Of loops that serve alike the innermost with so many rows is jammed: its rows lie next to each other."""
+
+
+def contraction_loop(work: Work, target: TargetView) -> int | None:
+    """The loop of a product of matrices to vectorise whatever its operands' layout: the result's innermost, if packing makes it so."""
+    if len(work.inputs) < 2 or len(work.outputs) != 1:
+        return None
+    one = work.lanes(target)
+    output, windows = work.outputs[0], windows_of(work)
+    assert output is not None
+    for dim, extent in enumerate(work.extents):
+        moves = any(window.step(dim) for window in windows)
+        if work.parallel[dim] and not moves and size_bound(extent) >= one and stride_along(work.output_maps[0], output, dim) == 1:
+            jam = jam_loop(work, dim)
+            inputs = [(n, stride_along(work.maps[n], s, dim)) for n, s in enumerate(work.inputs) if isinstance(s, Storage)]
+            strided = [n for n, along in inputs if along is None or along not in (0, 1)]
+            return dim if all(packable(work, n, dim, jam, target) for n in strided) else None
+    return None
+
+
+def part_of_panels(work: Work, vector: int, jam: int | None, target: TargetView) -> int | None:
+    """Steps of the first reduced loop for which panels of inputs are packed, where no panel of all steps fits the cache."""
+    first = next((extent for extent, parallel in zip(work.extents, work.parallel) if not parallel), None)
+    found = [panel_steps(work, number, vector, jam, target) for number in range(len(work.inputs))]
+    return min((steps for steps in found if steps is not None and isinstance(first, int) and steps < first), default=None)
+
+
+def jam_loop(work: Work, vector: int | None) -> int | None:
+    """The parallel loop along which the fewest operands move: whatever does not move is loaded once for all jammed rows.
+
+    A loop whose rows reach into zeros in a way that is known only at run time is none.
+    """
+    unknown = {d for window in windows_of(work) for d in window.steps if not window.is_known(d)}
+    best: tuple[int, bool, int] | None = None
+    for dim, extent in enumerate(work.extents):
+        if dim in (vector, *unknown) or not work.parallel[dim] or extent == 1:
+            continue
+        inputs = [(m, s) for m, s in zip(work.maps, work.inputs) if isinstance(s, Storage)]
+        still = sum(stride_along(m, s, dim) == 0 and (vector is None or stride_along(m, s, vector) != 0) for m, s in inputs)
+        found = still, size_bound(extent) >= _LEAST_ROWS, dim
+        best = max(best or found, found)
+    return best[2] if best and best[0] else None
