@@ -67,12 +67,19 @@ func.func private @once(%x: tensor<64x1024xf32>) -> tensor<64x1024xf32> attribut
 
 // -----
 
-// What the next tap of a window reads again is not prefetched for every tap; the result is.
+// Windows of few taps, one for each channel, over lines that no near cache holds: what the next tap reads again is not prefetched for every
+// tap, but the next tile's lines, share by share; and the result.
 // CHECK-LABEL: func.func private @windows(
-// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<4202496xf32>, %{{.*}}: memref<12288xf32>, %[[O:.*]]: memref<4194304xf32>)
+// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<4202496xf32>, %[[W:.*]]: memref<12288xf32>, %[[O:.*]]: memref<4194304xf32>)
+// CHECK: scf.for %[[STEP:.*]] = %{{.*}} to %c3 step %{{.*}} iter_args
+// CHECK: %[[SHARE:.*]] = arith.muli %[[STEP]], %c86
+// CHECK: arith.addi %{{.*}}, %[[SHARE]]
+// CHECK-COUNT-6: memref.prefetch %[[X]]
+// CHECK-NOT: memref.prefetch
+// CHECK: vector.load %[[W]]
 // CHECK-NOT: memref.prefetch %[[X]]
+// CHECK: scf.yield
 // CHECK: memref.prefetch %[[O]]
-// CHECK-NOT: memref.prefetch %[[X]]
 // CHECK: return
 #x = affine_map<(d0, d1, d2) -> (d0 + d2, d1)>
 #w = affine_map<(d0, d1, d2) -> (d2, d1)>
@@ -85,6 +92,38 @@ func.func private @windows(%x: tensor<1026x4096xf32>, %w: tensor<3x4096xf32>) ->
     %os = tensor.extract_slice %o[%i, 0] [8, 4096] [1, 1] : tensor<1024x4096xf32> to tensor<8x4096xf32>
     %f = linalg.fill ins(%zero : f32) outs(%os : tensor<8x4096xf32>) -> tensor<8x4096xf32>
     %y = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction"]} ins(%xs, %w : tensor<10x4096xf32>, tensor<3x4096xf32>) outs(%f : tensor<8x4096xf32>) {
+    ^bb0(%a: f32, %b: f32, %c: f32):
+      %m = arith.mulf %a, %b : f32
+      %s = arith.addf %c, %m : f32
+      linalg.yield %s : f32
+    } -> tensor<8x4096xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %y into %o[%i, 0] [8, 4096] [1, 1] : tensor<8x4096xf32> into tensor<1024x4096xf32>
+    }
+  }
+  return %r : tensor<1024x4096xf32>
+}
+
+// -----
+
+// Windows of many taps multiply for longer than pixels take to come: the processor's own prefetching is in time.
+// CHECK-LABEL: func.func private @many_taps(
+// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<4300800xf32>, %{{.*}}: memref<110592xf32>, %[[O:.*]]: memref<4194304xf32>)
+// CHECK-NOT: memref.prefetch %[[X]]
+// CHECK: memref.prefetch %[[O]]
+// CHECK-NOT: memref.prefetch %[[X]]
+// CHECK: return
+#x = affine_map<(d0, d1, d2) -> (d0 + d2, d1)>
+#w = affine_map<(d0, d1, d2) -> (d2, d1)>
+#y = affine_map<(d0, d1, d2) -> (d0, d1)>
+func.func private @many_taps(%x: tensor<1050x4096xf32>, %w: tensor<27x4096xf32>) -> tensor<1024x4096xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1024x4096xf32>
+  %r = scf.forall (%i) = (0) to (1024) step (8) shared_outs(%o = %e) -> (tensor<1024x4096xf32>) {
+    %xs = tensor.extract_slice %x[%i, 0] [34, 4096] [1, 1] : tensor<1050x4096xf32> to tensor<34x4096xf32>
+    %os = tensor.extract_slice %o[%i, 0] [8, 4096] [1, 1] : tensor<1024x4096xf32> to tensor<8x4096xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%os : tensor<8x4096xf32>) -> tensor<8x4096xf32>
+    %y = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction"]} ins(%xs, %w : tensor<34x4096xf32>, tensor<27x4096xf32>) outs(%f : tensor<8x4096xf32>) {
     ^bb0(%a: f32, %b: f32, %c: f32):
       %m = arith.mulf %a, %b : f32
       %s = arith.addf %c, %m : f32
