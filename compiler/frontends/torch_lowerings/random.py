@@ -1,7 +1,12 @@
-"""Dropouts and Bernoulli's numbers, from one word of random bits an element. torch-mlir's way draws numbers of f64."""
+"""Dropouts and random numbers of distributions, from one word of random bits an element (of f64, two).
+
+torch-mlir draws numbers of f64 for what is true or false, and takes logarithms of 0 for normal and exponential ones: one in 2^24 is
+infinite, in bf16 one in 256.
+"""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -37,13 +42,92 @@ def bernoulli_of_rates(op: TorchOp, x: ir.Value, rates: ir.Value | None = None, 
     return build.convert(_chosen(op.result, build.convert(rates, ir.F32Type.get())), op.element)
 
 
+@torch_lowering("aten.randn", "aten.randn_like")
+def randn(op: TorchOp, *_: Any, **__: Any) -> ir.Value:
+    return _normal(op, 0.0, 1.0)
+
+
+@torch_lowering("aten.normal")
+def normal(op: TorchOp, mean: ir.Value | float, deviation: ir.Value | float = 1.0, *_: Any, **__: Any) -> ir.Value:
+    return _normal(op, mean, deviation)
+
+
+@torch_lowering("aten.normal_functional")
+def normal_instead(op: TorchOp, x: ir.Value, mean: float = 0.0, deviation: float = 1.0, *, generator: Any = None) -> ir.Value:
+    return _normal(op, mean, deviation)
+
+
+@torch_lowering("aten.log_normal")
+def log_normal(op: TorchOp, x: ir.Value, mean: float = 1.0, deviation: float = 2.0, *, generator: Any = None) -> ir.Value:
+    exponent = _scaled(_drawn(_wide(op.result), "NORMAL"), mean, deviation)
+    return build.convert(build.elementwise("exponential", exponent), op.element)
+
+
+@torch_lowering("aten.exponential")
+def exponential(op: TorchOp, x: ir.Value, rate: float = 1.0, *, generator: Any = None) -> ir.Value:
+    """Above 0."""
+    logarithm = _logarithm(op)
+    return build.convert(build.divide(logarithm, build.full_like(logarithm, -rate)), op.element)
+
+
+@torch_lowering("aten.geometric")
+def geometric(op: TorchOp, x: ir.Value, rate: float, *, generator: Any = None) -> ir.Value:
+    """Trials up to the first success, from 1 on."""
+    if not isinstance(op.element, ir.FloatType):
+        return NotImplemented
+    logarithm = _logarithm(op)
+    trials = build.divide(logarithm, build.full_like(logarithm, math.log1p(-rate) if rate < 1 else -math.inf))
+    least = build.full_like(logarithm, 1.0)
+    return build.convert(build.elementwise("maximum", build.elementwise("ceil", trials), least), op.element)
+
+
+@torch_lowering("aten.cauchy")
+def cauchy(op: TorchOp, x: ir.Value, median: float = 0.0, width: float = 1.0, *, generator: Any = None) -> ir.Value:
+    uniform = _drawn(_wide(op.result), "UNIFORM")
+    angle = build.multiply(build.subtract(uniform, build.full_like(uniform, 0.5)), build.full_like(uniform, math.pi))
+    return build.convert(_scaled(build.elementwise("tan", angle), median, width), op.element)
+
+
+def _normal(op: TorchOp, mean: ir.Value | float, deviation: ir.Value | float) -> ir.Value:
+    if not isinstance(op.element, ir.FloatType):
+        return NotImplemented
+    return build.convert(_scaled(_drawn(_wide(op.result), "NORMAL"), mean, deviation), op.element)
+
+
+def _scaled(numbers: ir.Value, mean: ir.Value | float, deviation: ir.Value | float) -> ir.Value:
+    shape, element = build.shape_of(numbers), build.element_of(numbers)
+
+    def operand(given: ir.Value | float) -> ir.Value:
+        if isinstance(given, ir.Value):
+            return build.broadcast_to(build.convert(given, element), shape)
+        return build.full_like(numbers, given)
+
+    return build.add(build.multiply(numbers, operand(deviation)), operand(mean))
+
+
+def _logarithm(op: TorchOp) -> ir.Value:
+    """Of uniform numbers between 0 and 1, both excluded: half of the least one instead of 0."""
+    uniform = _drawn(_wide(op.result), "UNIFORM")
+    least = 2.0**-54 if build.element_of(uniform).width == 64 else 2.0**-25
+    return build.elementwise("log", build.elementwise("maximum", uniform, build.full_like(uniform, least)))
+
+
 def _chosen(kind: ir.RankedTensorType, rates: ir.Value) -> ir.Value:
     """True as often as `rates` say, which are f32: uniform numbers are multiples of 2^-24."""
-    ends = (build.full(build.tensor([], ir.F32Type.get()), end) for end in (0.0, 1.0))
+    return build.compare("LT", _drawn(_f32(kind), "UNIFORM"), rates)
+
+
+def _drawn(kind: ir.RankedTensorType, distribution: str) -> ir.Value:
+    """Numbers from 0 up to 1, or of mean 0 and deviation 1."""
+    ends = (build.full(build.tensor([], kind.element_type), end) for end in (0.0, 1.0))
     sizes = build.constant(ir.DenseElementsAttr.get(np.array(kind.shape, np.int64)))
-    uniform = ir.Attribute.parse("#stablehlo<rng_distribution UNIFORM>")
-    numbers = value_of("stablehlo.rng", _f32(kind), [*ends, sizes], rng_distribution=uniform)
-    return build.compare("LT", numbers, rates)
+    drawn_as = ir.Attribute.parse(f"#stablehlo<rng_distribution {distribution}>")
+    return value_of("stablehlo.rng", kind, [*ends, sizes], rng_distribution=drawn_as)
+
+
+def _wide(kind: ir.RankedTensorType) -> ir.RankedTensorType:
+    """What numbers of a type are computed in."""
+    return kind if isinstance(kind.element_type, ir.F64Type) else _f32(kind)
 
 
 def _f32(kind: ir.RankedTensorType) -> ir.RankedTensorType:

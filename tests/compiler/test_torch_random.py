@@ -1,0 +1,51 @@
+"""Random numbers of PyTorch's: their moments, and that no draw is infinite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+SHAPE = (257, 2001)
+RATES = torch.linspace(0, 1, SHAPE[1])
+
+FORMS: dict[str, tuple[Callable[[Any], Any], float, float]] = {
+    "rand": (lambda x: torch.rand_like(x), 1 / 2, 12**-0.5),
+    "randn": (lambda x: torch.randn(SHAPE, dtype=x.dtype), 0, 1),
+    "randn_like": (lambda x: torch.randn_like(x), 0, 1),
+    "normal": (lambda x: torch.normal(2.0, 3.0, SHAPE, dtype=x.dtype), 2, 3),
+    "normal of tensors": (lambda x: torch.normal(x + 2, x + 3), 2, 3),
+    "normal_": (lambda x: x.clone().normal_(2, 3), 2, 3),
+    "exponential_": (lambda x: x.clone().exponential_(2), 1 / 2, 1 / 2),
+    "geometric_": (lambda x: x.clone().geometric_(0.25), 4, 12**0.5),
+    "log_normal_": (lambda x: x.clone().log_normal_(0, 0.5).log(), 0, 1 / 2),
+    "cauchy_": (lambda x: x.clone().cauchy_(1, 2).sub(1).div(2).atan(), 0, torch.pi * 12**-0.5),
+    "bernoulli_": (lambda x: x.clone().bernoulli_(0.2), 0.2, 0.4),
+    "bernoulli": (lambda x: torch.bernoulli(x + RATES.to(x.dtype)), 1 / 2, 1 / 2),
+    "dropout": (lambda x: F.dropout(x + 1, 0.2), 1, 1 / 2),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64], ids=str)
+@pytest.mark.parametrize("form", FORMS)
+def test_moments(form: str, dtype: torch.dtype) -> None:
+    torch.manual_seed(1)
+    draw, mean, deviation = FORMS[form]
+    compiled = torch.compile(draw, backend="hloom", fullgraph=True)
+    one, other = (compiled(torch.zeros(SHAPE, dtype=dtype)).double() for _ in range(2))
+    error = deviation * SHAPE[0] ** -0.5 * SHAPE[1] ** -0.5
+    rounding = 0.006 * (abs(mean) + deviation) if dtype == torch.bfloat16 else 0
+    assert one.isfinite().all()
+    assert abs(one.mean() - mean) < 5 * error + rounding
+    assert abs(one.std() - deviation) < 12 * error + rounding
+    assert one.ne(other).any()
+
+
+def test_exponentials_are_above_zero() -> None:
+    """gumbel_softmax takes their logarithm. A sixteen-millionth of the numbers was 0 or infinite."""
+    drawn = torch.compile(lambda x: x.clone().exponential_(1), backend="hloom", fullgraph=True)(torch.zeros(1 << 25))
+    assert 0 < drawn.min() < 1e-6
+    assert 15 < drawn.max() < 18
