@@ -29,7 +29,7 @@ from .joint_graph import called
 
 _aten = torch.ops.aten
 PRODUCTS = (_aten.bmm.default, _aten.mm.default, _aten.baddbmm.default, _aten.addmm.default, _aten.convolution.default)
-SOFTMAX = (_aten._softmax.default, _aten._safe_softmax.default)
+SOFTMAX = _aten._softmax.default
 DROPOUT = _aten.native_dropout.default
 _GRAPH_ID = 0
 """Before those of the user's checkpoints, whose numbers begin at 1."""
@@ -37,7 +37,7 @@ _GRAPH_ID = 0
 
 def mark_attention(joint: GraphModule, num_fwd_outputs: int) -> None:
     """Marks the matrices between products, as torch.utils.checkpoint marks what is to be made again."""
-    softmaxes = [node for node in joint.graph.nodes if node.target in SOFTMAX and "recompute" not in node.meta]
+    softmaxes = [node for node in joint.graph.nodes if node.target is SOFTMAX and "recompute" not in node.meta]
     if not softmaxes:
         return
     (output,) = (node for node in joint.graph.nodes if node.op == "output")
@@ -50,10 +50,7 @@ def mark_attention(joint: GraphModule, num_fwd_outputs: int) -> None:
         matrix = _matrix(softmax, gradients)
         if matrix & results or not any(user in gradients for node in matrix for user in node.users):
             continue
-        if softmax.target is SOFTMAX[0]:
-            matrix |= _by_numbers_of_rows(softmax)
-            matrix.remove(softmax)
-        for node in matrix:
+        for node in (matrix - {softmax}) | _by_numbers_of_rows(softmax):
             node.meta |= {"recompute": CheckpointPolicy.MUST_RECOMPUTE, "ac_graph_id": _GRAPH_ID}
     joint.recompile()
 
