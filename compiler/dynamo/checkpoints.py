@@ -25,10 +25,9 @@ from functorch.compile import min_cut_rematerialization_partition
 from torch._functorch.partitioners import must_recompute
 from torch.fx import GraphModule, Node
 
-from .attention_weights import mark_attention
+from .attention_weights import DROPOUT, mark_attention
 from .joint_graph import called
 
-_DROPOUT = torch.ops.aten.native_dropout.default
 _MARKS = ("recompute", "ac_graph_id")
 
 
@@ -41,7 +40,7 @@ def partition(joint: GraphModule, inputs: Sequence[Any], **options: Any) -> tupl
             node.target = _Quiet(node.target)
             continue
         marks = _unmarked(node)
-        if node.target is _DROPOUT:
+        if node.target is DROPOUT:
             _by_mask(node, marks)
         for part in node.users:
             if part.target is operator.getitem:
@@ -81,7 +80,7 @@ def _draws(node: Node) -> bool:
     """Whether an op that can draw does: by its rate, and by whether it is of training."""
     values = {each.name: each.default_value for each in node.target._schema.arguments}  # type: ignore[union-attr]
     values |= dict(zip(values, node.args, strict=False)) | dict(node.kwargs)
-    if node.target is _DROPOUT:
+    if node.target is DROPOUT:
         return values["p"] not in (0, 1) and values["train"] is not False
     return values.get("dropout_p") != 0 and values.get("training") is not False
 

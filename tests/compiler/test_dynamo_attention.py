@@ -63,14 +63,18 @@ def _trained(function: Callable[..., Any], operands: list[torch.Tensor]) -> tupl
     return [first.detach(), *torch.autograd.grad((first * first.detach().cos()).sum(), wanted)], sizes
 
 
+def _agree(found: list[Any], wanted: list[Any], rtol: float = 2e-4, atol: float = 2e-5) -> None:
+    for each, other in zip(found, wanted, strict=True):
+        torch.testing.assert_close(each, other, rtol=rtol, atol=atol)
+
+
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.__name__.strip("_"))
 def test_no_matrix_is_saved(form: Callable[..., Any]) -> None:
     operands = _operands()
     found, saved = _trained(torch.compile(form, backend="hloom", fullgraph=True), operands)
     wanted, _ = _trained(form, operands)
     assert max(saved) < MATRIX
-    for each, other in zip(found, wanted, strict=True):
-        torch.testing.assert_close(each, other, rtol=2e-4, atol=2e-5)
+    _agree(found, wanted)
 
 
 def test_open_sizes() -> None:
@@ -80,8 +84,7 @@ def test_open_sizes() -> None:
         found, saved = _trained(compiled, operands)
         wanted, _ = _trained(_attention, operands)
         assert max(saved) < 2 * 3 * tokens * tokens
-        for each, other in zip(found, wanted, strict=True):
-            torch.testing.assert_close(each, other, rtol=2e-4, atol=2e-5)
+        _agree(found, wanted)
 
 
 def test_halves() -> None:
@@ -89,8 +92,7 @@ def test_halves() -> None:
     found, saved = _trained(torch.compile(_widened, backend="hloom", fullgraph=True), operands)
     wanted, _ = _trained(_widened, operands)
     assert max(saved) < MATRIX
-    for each, other in zip(found, wanted, strict=True):
-        torch.testing.assert_close(each, other, rtol=5e-2, atol=5e-2)
+    _agree(found, wanted, rtol=5e-2, atol=5e-2)
 
 
 def test_of_a_dropout_the_mask_is_saved() -> None:
@@ -106,8 +108,7 @@ def test_of_a_dropout_the_mask_is_saved() -> None:
     assert MATRIX in saved
     assert 0.25 < 1 - mask.float().mean() < 0.35
     (again, *wanted), _ = _trained(lambda q, k, v: ((q @ k.transpose(-2, -1)).softmax(-1) * mask / 0.7) @ v, [q, k, v])
-    for each, other in zip([out, *found], [again, *wanted], strict=True):
-        torch.testing.assert_close(each, other, rtol=2e-4, atol=2e-5)
+    _agree([out, *found], [again, *wanted])
 
 
 def test_weights_that_are_results_stay() -> None:
@@ -119,8 +120,7 @@ def test_weights_that_are_results_stay() -> None:
     found, saved = _trained(torch.compile(both, backend="hloom", fullgraph=True), operands)
     wanted, _ = _trained(both, operands)
     assert MATRIX in saved
-    for each, other in zip(found, wanted, strict=True):
-        torch.testing.assert_close(each, other, rtol=2e-4, atol=2e-5)
+    _agree(found, wanted)
 
 
 def test_what_no_gradient_reads_is_not_made_again() -> None:
@@ -144,5 +144,4 @@ def test_narrow_scores_stay() -> None:
     found, saved = _trained(torch.compile(_attention, backend="hloom", fullgraph=True), [q, k, v])
     wanted, _ = _trained(_attention, [q, k, v])
     assert 2 * 3 * 16 * 16 in saved
-    for each, other in zip(found, wanted, strict=True):
-        torch.testing.assert_close(each, other, rtol=2e-4, atol=2e-5)
+    _agree(found, wanted)
