@@ -138,13 +138,48 @@ def _batchnorm(x: Any, scale: Any, shift: Any) -> Any:
 
 
 def cross_entropy_gradients(logits: Any, classes: Any) -> Any:
-    """With the loss, a mean over the rows."""
+    """With the loss."""
+    return jax.value_and_grad(cross_entropy)(logits, classes)
 
-    def loss(logits: Any) -> Any:
-        wide = jax.nn.log_softmax(logits.astype(jnp.float32))
-        return -jnp.take_along_axis(wide, classes[:, None], 1).mean()
 
-    return jax.value_and_grad(loss)(logits)
+def cross_entropy(logits: Any, classes: Any) -> Any:
+    """The mean over rows, in f32."""
+    wide = jax.nn.log_softmax(logits.astype(jnp.float32))
+    return -jnp.take_along_axis(wide, classes[:, None], 1).mean()
+
+
+def decoder_step(ids: Any, classes: Any, *arrays: Any) -> Any:
+    """The loss, the weights (in f32) and their moments after a step of SGD of a decoder that computes in bf16."""
+    weights, moments = arrays[: len(arrays) // 2], arrays[len(arrays) // 2 :]
+    loss, gradients = jax.value_and_grad(lambda weights: _decoder_loss(ids, classes, *weights))(weights)
+    moments = [0.9 * moment + gradient for moment, gradient in zip(moments, gradients)]
+    return loss, *(weight - 0.01 * moment for weight, moment in zip(weights, moments)), *moments
+
+
+def _decoder_loss(ids: Any, classes: Any, embedding: Any, *weights: Any) -> Any:
+    embedding, *weights = (weight.astype(jnp.bfloat16) for weight in (embedding, *weights))
+    x = embedding[ids]
+    for scale1, w_in, w_out, scale2, w_gates, w_down in zip(*[iter(weights)] * 6):
+        q, k, v = (_heads(part) for part in jnp.split(rmsnorm(x, scale1) @ w_in, 3, -1))
+        mixed = causal_attention(_rotated(q), _rotated(k), v).transpose(0, 2, 1, 3).reshape(x.shape)
+        x = x + mixed @ w_out
+        gate, up = jnp.split(rmsnorm(x, scale2) @ w_gates, 2, -1)
+        x = x + (jax.nn.silu(gate) * up) @ w_down
+    return cross_entropy((x @ embedding.T).reshape(-1, embedding.shape[0]), classes.reshape(-1))
+
+
+def _heads(x: Any) -> Any:
+    """Of 64 columns, batch x heads x tokens x columns."""
+    return x.reshape(*x.shape[:2], -1, 64).transpose(0, 2, 1, 3)
+
+
+def _rotated(x: Any) -> Any:
+    """Halves of a head's columns, turned by an angle of the token's place."""
+    columns = x.shape[-1] // 2
+    angles = jnp.arange(x.shape[2])[:, None] * 10000.0 ** (-jnp.arange(columns) / columns)
+    sin, cos = jnp.sin(angles).astype(x.dtype), jnp.cos(angles).astype(x.dtype)
+    first, second = jnp.split(x, 2, -1)
+    return jnp.concatenate([first * cos - second * sin, second * cos + first * sin], -1)
 
 
 def convolution(x: Any, weight: Any) -> Any:

@@ -147,10 +147,47 @@ def batchnorm_gradients(weights: Sequence[Tensor], compiled: Compile) -> Any:
 
 
 def cross_entropy_gradients(weights: Sequence[Tensor], compiled: Compile) -> Any:
-    def loss(logits: Tensor, classes: Tensor) -> Tensor:
-        return F.cross_entropy(logits.float(), classes.long())
+    return compiled(lambda *arguments: torch.func.grad_and_value(_cross_entropy)(*arguments)[::-1])
 
-    return compiled(lambda *arguments: torch.func.grad_and_value(loss)(*arguments)[::-1])
+
+def _cross_entropy(logits: Tensor, classes: Tensor) -> Tensor:
+    return F.cross_entropy(logits.float(), classes.long())
+
+
+def decoder_step(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    """What it computes is told in jax_programs."""
+
+    def step(ids: Tensor, classes: Tensor, *arrays: Tensor) -> tuple[Tensor, ...]:
+        weights, moments = arrays[: len(arrays) // 2], arrays[len(arrays) // 2 :]
+        gradients, loss = torch.func.grad_and_value(lambda weights: _decoder_loss(ids, classes, *weights))(weights)
+        moments = tuple(0.9 * moment + gradient for moment, gradient in zip(moments, gradients))
+        return loss, *(weight - 0.01 * moment for weight, moment in zip(weights, moments)), *moments
+
+    return compiled(step)
+
+
+def _decoder_loss(ids: Tensor, classes: Tensor, embedding: Tensor, *weights: Tensor) -> Tensor:
+    embedding, *weights = (weight.bfloat16() for weight in (embedding, *weights))
+    x = F.embedding(ids, embedding)
+    for scale1, w_in, w_out, scale2, w_gates, w_down in zip(*[iter(weights)] * 6):
+        q, k, v = (_heads(part) for part in (F.rms_norm(x, x.shape[-1:], scale1, 1e-6) @ w_in).chunk(3, -1))
+        mixed = F.scaled_dot_product_attention(_rotated(q), _rotated(k), v, is_causal=True).transpose(1, 2).reshape(x.shape)
+        x = x + mixed @ w_out
+        gate, up = (F.rms_norm(x, x.shape[-1:], scale2, 1e-6) @ w_gates).chunk(2, -1)
+        x = x + (F.silu(gate) * up) @ w_down
+    return _cross_entropy((x @ embedding.T).flatten(0, 1), classes.flatten())
+
+
+def _heads(x: Tensor) -> Tensor:
+    return x.unflatten(-1, (-1, 64)).transpose(1, 2)
+
+
+def _rotated(x: Tensor) -> Tensor:
+    columns = x.shape[-1] // 2
+    angles = torch.arange(x.shape[2])[:, None] * 10000.0 ** (-torch.arange(columns) / columns)
+    sin, cos = angles.sin().to(x.dtype), angles.cos().to(x.dtype)
+    first, second = x.chunk(2, -1)
+    return torch.cat([first * cos - second * sin, second * cos + first * sin], -1)
 
 
 def convolution(weights: Sequence[Tensor], compiled: Compile) -> Any:
@@ -282,7 +319,7 @@ PROGRAMS: dict[str, Callable[[Sequence[Tensor], Compile], Any]] = {
         *(rmsnorm, row_sums, column_sums, whole_sum, transposed_add, cumulative_sum),
         *(attention, causal_attention, convolution, depthwise, max_pool),
         *(attention_gradients, causal_attention_gradients, layernorm_gradients, linear_gradients),
-        *(convolution_gradients, batchnorm_gradients, cross_entropy_gradients),
+        *(convolution_gradients, batchnorm_gradients, cross_entropy_gradients, decoder_step),
         *(sort, argsort, top_k, embedding_gradient, segment_sum, fft, rfft, solve),
     )
 }

@@ -76,6 +76,23 @@ def _logits(rows: int, classes: int) -> Arrays:
     return [rounded(random(0, rows, classes), _BF16), np.random.default_rng(1).integers(0, classes, rows).astype(np.int32)]
 
 
+def _decoder_step(layers: int, width: int, classes: int, tokens: tuple[int, int]) -> Row:
+    """A step of training; attention counts as one that computes no masked scores."""
+    hidden = width * 11 // 4
+    shapes = [(classes, width), *[(width,), (width, 3 * width), (width, width), (width,), (width, 2 * hidden), (hidden, width)] * layers]
+    numbers, rows = sum(map(np.prod, shapes)), tokens[0] * tokens[1]
+    gflop = 6e-9 * rows * (float(numbers) + layers * tokens[1] * width)
+    title = f"step of a decoder, {numbers / 1e6:.0f} M weights, {tokens[0]}×{tokens[1]} tokens, bf16"
+    return Row("decoder_step", title, "decoder_step", partial(_decoder, shapes, tokens), gflop=gflop, tolerance=0.05)
+
+
+def _decoder(shapes: list[tuple[int, ...]], tokens: tuple[int, int]) -> Arrays:
+    weights = [1 + random(seed, *shape, scale=0.1) if len(shape) == 1 else random(seed, *shape, scale=0.02) for seed, shape in enumerate(shapes)]
+    moments = [random(100 + seed, *shape, scale=1e-4) for seed, shape in enumerate(shapes)]
+    ids = np.random.default_rng(0).integers(0, shapes[0][0], (2, *tokens)).astype(np.int32)
+    return [*ids, *weights, *moments]
+
+
 def _convolution(name: str, program: str, title: str, filters: tuple[int, ...]) -> list[Row]:
     gflop = 2e-9 * 32 * 56 * 56 * float(np.prod(filters))
     row = Row(name, title, program, partial(_half, _IMAGES), partial(_half, filters), gflop=gflop, tolerance=0.05)
@@ -120,6 +137,7 @@ _OWN = [
     _attention_gradients("causal_attention_gradients", _HEADS, "gradients of causal attention, 32 heads of 2048 tokens × 64, bf16"),
     _linear_gradients("linear_gradients", 4096, 1024, 4096),
     _linear_gradients("linear_gradients_long", 65536, 64, 64),
+    _decoder_step(4, 1024, 32000, (4, 1024)),
     Row(
         "layernorm_gradients",
         "gradients of layernorm, 8192×4096 bf16",

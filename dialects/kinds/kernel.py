@@ -13,8 +13,7 @@ from ..storage import byte_size
 from ..target import TargetView, target_of
 from ..thunk import Machine, ThunkOp, integers, slices
 
-# What one core moves: an estimate for groups whose cost nobody priced.
-_PS_PER_BYTE = 60
+_SECOND = 10**12
 _KERNEL = f"i64, i64, {POINTER}"
 TO_AND_FRO = "hloom.to_and_fro"
 """A mark of a thunk.kernel: odd turns of the loop around it run its tiles, or each thread's share of them, from the last to the first."""
@@ -56,13 +55,14 @@ class LhloFusion(LhloOp, name="fusion", traits=[WRITES_OUTPUTS]):
         yield from _wrong_pairs(integers(self.inplace), buffers[: len(self.inputs)], buffers[len(self.inputs) :])
 
     def computed(self, named: dict[str, ir.Operation]) -> dict[str, ir.Attribute]:
-        """The cost is the callee's, or what moving its bytes takes; so are the tiles, -1 if it has none yet."""
+        """The cost is the callee's, or what moving its bytes from memory takes; so are the tiles, -1 if it has none yet."""
         callee = named[self.callee.value]
+        target = target_of(callee)
         if "hloom.cost_ps" in callee.attributes:
             cost = ir.IntegerAttr(callee.attributes["hloom.cost_ps"]).value
         else:
-            cost = _PS_PER_BYTE * sum(byte_size(referenced(value).type) for value in self.operands)
-        numbers = dict(zip(("cost_ps", "tiles", "grain"), (cost, *_parallelism(callee, cost, target_of(callee)))))
+            cost = sum(byte_size(referenced(value).type) for value in self.operands) * _SECOND // target.dram_bytes_per_second
+        numbers = dict(zip(("cost_ps", "tiles", "grain"), (cost, *_parallelism(callee, cost, target))))
         return {name: ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value) for name, value in numbers.items()}
 
 

@@ -92,6 +92,13 @@ class Dims:
         for at, d in enumerate(integers(op, "permutation")):
             self._tie(op.operands[0], d, op.results[0], at)
 
+    def _slice(self, op: ir.Operation) -> None:
+        """A part of a dimension is another one."""
+        before, after = shape_of(op.operands[0]), shape_of(op.results[0])
+        for d in range(len(before)):
+            if before[d] == after[d]:
+                self._tie(op.operands[0], d, op.results[0], d)
+
     def _reshape(self, op: ir.Operation) -> None:
         """Where the function begins or ends it is a view, on whose other side nothing is."""
         value, result = op.operands[0], op.results[0]
@@ -143,6 +150,7 @@ _READERS: dict[str, Callable[[Dims, ir.Operation], None]] = {
     "broadcast_in_dim": Dims._broadcast,
     "transpose": Dims._transpose,
     "reshape": Dims._reshape,
+    "slice": Dims._slice,
     "reduce": Dims._reduce,
     "dot_general": Dims._dot,
 }

@@ -158,6 +158,25 @@ def _broadcast(split: _Split, op: ir.Operation) -> bool:
     return split._make(op, broadcast_dimensions=i64_array(at))
 
 
+def _slice(split: _Split, op: ir.Operation) -> bool:
+    """A part of a dimension is one of its outermost factor, where whole steps of this begin and end it."""
+    before, after = op.operands[0], op.results[0]
+    shape: list[int] = []
+    bounds: list[tuple[int, int, int]] = []
+    places = zip(build.shape_of(before), split._parts(after), *(integers(op, name) for name in ("start_indices", "limit_indices", "strides")))
+    for extent, (outer, *inner), start, limit, stride in places:
+        step = prod(inner)
+        if (extent % step or start % step or stride > 1) and inner:
+            return False
+        shape += [extent // step, *inner]
+        bounds += [(start // step, start // step + outer if inner else limit, stride), *((0, n, 1) for n in inner)]
+    starts, limits, strides = (i64_array(each) for each in zip(*bounds))
+    source = split._reshaped(split.new[before], shape)
+    kind = build.tensor(split._shape(after), element_of(after))
+    split.new[after] = value_of(op.name, kind, [source], start_indices=starts, limit_indices=limits, strides=strides)
+    return True
+
+
 def _transpose(split: _Split, op: ir.Operation) -> bool:
     return split._make(op, permutation=i64_array(split._places(op.operands[0], integers(op, "permutation"))))
 
@@ -183,5 +202,6 @@ _RULES: dict[str, Callable[[_Split, ir.Operation], bool]] = {
     "broadcast_in_dim": _broadcast,
     "transpose": _transpose,
     "reduce": _reduce,
+    "slice": _slice,
     "dot_general": _dot,
 }
