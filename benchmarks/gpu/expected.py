@@ -14,7 +14,7 @@ from hloom.runtime.dtypes import numpy_dtype
 WHOLE = 1 << 16
 """Elements up to which an array is kept whole, and elements of a sample."""
 RUN = 64
-"""Elements of a sum."""
+"""Elements of a sum, or more where there would be more sums than WHOLE."""
 _AGREE = 0.95
 _APART = 1e-3
 
@@ -68,8 +68,8 @@ def _one(name: str, result: np.ndarray, kept: Mapping[str, np.ndarray], toleranc
     apart = _apart(single, expected)
     if apart > tolerance * scale:
         return f"{name} differs by {apart / (scale or 1):.2g} of the largest"
-    if array.size > WHOLE and (far := _apart(_sums(array), kept[f"{name}.sums"])) > RUN * tolerance * scale:
-        return f"{name}: sums of {RUN} elements differ by {far / (scale or 1):.2g} of the largest"
+    if array.size > WHOLE and (far := _apart(_sums(array), kept[f"{name}.sums"])) > _run(array) * tolerance * scale:
+        return f"{name}: sums of {_run(array)} elements differ by {far / (scale or 1):.2g} of the largest"
     return ""
 
 
@@ -94,7 +94,11 @@ def _sample(array: np.ndarray) -> np.ndarray:
 
 
 def _sums(array: np.ndarray) -> np.ndarray:
-    return np.add.reduceat(_wide(array), np.arange(0, array.size, RUN))
+    return np.add.reduceat(_wide(array), np.arange(0, array.size, _run(array)))
+
+
+def _run(array: np.ndarray) -> int:
+    return RUN * max(1, -(-array.size // (RUN * WHOLE)))
 
 
 def _wide(array: np.ndarray) -> np.ndarray:

@@ -240,7 +240,9 @@ def element_access(value: ir.Value, indices: Sequence[LinearIndex]) -> ElementAc
         if source is not None and source.name == "tensor.pad" and value == op.operands[0]:
             inside = _without_units(op, indices)
             return None if inside is None else _padded_access(source, inside)
-        return ElementAccess(ir.BlockArgument(value).arg_number, address_of(shape, indices), element) if is_block_argument(value) else None
+        if is_block_argument(value):
+            return ElementAccess(ir.BlockArgument(value).arg_number, address_of(shape, indices), element)
+        return _reshaped_access(op, indices)
     if op.name == "tensor.pad":
         return _padded_access(op, indices)
     if op.name != "tensor.extract_slice" or len(op.operands) != 1:
@@ -249,6 +251,26 @@ def element_access(value: ir.Value, indices: Sequence[LinearIndex]) -> ElementAc
         return None
     offsets, strides = (list(ir.DenseI64ArrayAttr(op.attributes[name])) for name in ("static_offsets", "static_strides"))
     return element_access(op.operands[0], [i * s + o for i, o, s in zip(indices, offsets, strides)])
+
+
+def _reshaped_access(op: ir.Operation, indices: Sequence[LinearIndex]) -> ElementAccess | None:
+    """The access of a part of an array seen in another shape; None where dimensions that a reshape joins have no common stride."""
+    (source,), groups = op.operands, [[ir.IntegerAttr(d).value for d in ir.ArrayAttr(group)] for group in ir.ArrayAttr(op.attributes["reassociation"])]
+    if op.name == "tensor.expand_shape":
+        extents = list(ir.RankedTensorType(op.results[0].type).shape)
+        return element_access(source, [address_of([extents[d] for d in group], [indices[d] for d in group]) for group in groups])
+    extents = list(ir.RankedTensorType(source.type).shape)
+    steps = element_access(source, [LinearIndex({d: 1}) for d in range(len(extents))])
+    if steps is None or steps.edges:
+        return None
+    index = LinearIndex(constant=steps.index.constant)
+    for group, at in zip(groups, indices):
+        long = [d for d in group if extents[d] > 1]
+        strides = [steps.index.coefficient(d) for d in long]
+        if any(stride != extents[d] * following for stride, d, following in zip(strides, long[1:], strides[1:])):
+            return None
+        index += at * strides[-1] if long else LinearIndex()
+    return replace(steps, index=index)
 
 
 def _without_units(op: ir.Operation, indices: Sequence[LinearIndex]) -> list[LinearIndex] | None:
