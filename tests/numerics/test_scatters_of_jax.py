@@ -42,6 +42,17 @@ def test_gradient_of_an_embedding(width):
     check(jax.grad(lambda table, i: jnp.sum(jnp.sin(table[i]))), floats(50, width), places(50, 30))
 
 
+@pytest.mark.parametrize("kind", [np.int32, np.int8, np.uint8])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_sums_of_one_hots(kind, dtype):
+    """Of an index that is in the row, or not: below it, behind it."""
+    i, x = places(128, 40, low=0 if kind is np.uint8 else -128).astype(kind), floats(40)
+    check(lambda i: jax.nn.one_hot(i, 100, dtype=dtype).sum(-1), i)
+    check(lambda i, x: (-jnp.where(jnp.arange(100) == i[:, None], 3, jnp.array(0, dtype)) * x[:, None].astype(dtype)).sum(1), i, x)
+    check(lambda i, x: (jax.nn.one_hot(i, 7, axis=0, dtype=dtype) / x.astype(dtype)).sum(0), i, x)
+    check(lambda i: jax.nn.one_hot(i, 100, dtype=dtype).sum(0), i)
+
+
 @pytest.mark.parametrize("method", ["set", "add", "max", "mul", "min"])
 @pytest.mark.parametrize("kind", [np.int32, np.int8, np.uint8])
 def test_one_place_a_row(method, kind):

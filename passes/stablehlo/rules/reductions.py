@@ -22,6 +22,7 @@ from torch_mlir import ir
 from ...common.rewriting import has_one_use, i64_array, integers, keyword, ops_in, producer
 from ..support import build, constants
 from ..support.driver import Rule, with_region
+from .one_hot import sum_of_one_hot
 
 
 def _all_minus_infinity(op: ir.Operation) -> list[ir.Value] | None:
@@ -91,4 +92,6 @@ def _of_rows_in_order(op: ir.Operation) -> list[ir.Value] | None:
     return [build.transpose(made.results[0], [order.index(d) for d in range(left)])]
 
 
-REDUCTIONS: dict[str, list[Rule]] = {"stablehlo.reduce": [_all_minus_infinity, _of_one_element, _of_transposed, _of_rows_in_order]}
+REDUCTIONS: dict[str, list[Rule]] = {
+    "stablehlo.reduce": [_all_minus_infinity, _of_one_element, sum_of_one_hot, _of_transposed, _of_rows_in_order]
+}

@@ -149,3 +149,59 @@ func.func @as_they_are(%x: tensor<4x8x16xf32>, %y: tensor<4x8xf32>) -> (tensor<8
   %r = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
   return %t, %e, %s, %u, %r : tensor<8x4x16xf32>, tensor<4x8x16xf32>, tensor<4x8xf32>, tensor<8x4xf32>, tensor<4xf32>
 }
+
+// One element of a row is not zero: the sum is that element, where the index is one of the row's. Signs, and what the row is multiplied
+// with, are the sum's.
+// CHECK-LABEL: func.func @one_hot(
+// CHECK-NOT: stablehlo.reduce
+// CHECK-DAG: %[[FIRST:.*]] = stablehlo.compare GE, %arg0, %{{.*}} : (tensor<64xi32>
+// CHECK-DAG: %[[LAST:.*]] = stablehlo.compare LT, %arg0, %{{.*}} : (tensor<64xi32>
+// CHECK: %[[IN:.*]] = stablehlo.and %[[FIRST]], %[[LAST]]
+// CHECK: %[[ONE:.*]] = stablehlo.select %[[IN]], %{{.*}}, %{{.*}} : tensor<64xi1>, tensor<64xf32>
+// CHECK: %[[MINUS:.*]] = stablehlo.negate %[[ONE]]
+// CHECK: %[[SUM:.*]] = stablehlo.multiply %[[MINUS]], %arg1
+// CHECK: return %[[SUM]]
+func.func @one_hot(%i: tensor<64xi32>, %b: tensor<64xf32>) -> tensor<64xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %a = stablehlo.constant dense<2.0> : tensor<64x1000xf32>
+  %zeros = stablehlo.constant dense<0.0> : tensor<64x1000xf32>
+  %at = stablehlo.iota dim = 1 : tensor<64x1000xi32>
+  %index = stablehlo.broadcast_in_dim %i, dims = [0] : (tensor<64xi32>) -> tensor<64x1000xi32>
+  %here = stablehlo.compare EQ, %at, %index : (tensor<64x1000xi32>, tensor<64x1000xi32>) -> tensor<64x1000xi1>
+  %hot = stablehlo.select %here, %a, %zeros : tensor<64x1000xi1>, tensor<64x1000xf32>
+  %minus = stablehlo.negate %hot : tensor<64x1000xf32>
+  %scale = stablehlo.broadcast_in_dim %b, dims = [0] : (tensor<64xf32>) -> tensor<64x1000xf32>
+  %scaled = stablehlo.multiply %scale, %minus : tensor<64x1000xf32>
+  %sum = stablehlo.reduce(%scaled init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x1000xf32>, tensor<f32>) -> tensor<64xf32>
+  return %sum : tensor<64xf32>
+}
+
+// Along the rows there may be any number.
+// CHECK-LABEL: func.func @not_one_hot_along_rows(
+// CHECK: stablehlo.reduce
+func.func @not_one_hot_along_rows(%i: tensor<64xi32>) -> tensor<1000xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %a = stablehlo.constant dense<2.0> : tensor<64x1000xf32>
+  %zeros = stablehlo.constant dense<0.0> : tensor<64x1000xf32>
+  %at = stablehlo.iota dim = 1 : tensor<64x1000xi32>
+  %index = stablehlo.broadcast_in_dim %i, dims = [0] : (tensor<64xi32>) -> tensor<64x1000xi32>
+  %here = stablehlo.compare EQ, %at, %index : (tensor<64x1000xi32>, tensor<64x1000xi32>) -> tensor<64x1000xi1>
+  %hot = stablehlo.select %here, %a, %zeros : tensor<64x1000xi1>, tensor<64x1000xf32>
+  %sum = stablehlo.reduce(%hot init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<64x1000xf32>, tensor<f32>) -> tensor<1000xf32>
+  return %sum : tensor<1000xf32>
+}
+
+// Where it is not 0 elsewhere, all of a row count.
+// CHECK-LABEL: func.func @ones_elsewhere(
+// CHECK: stablehlo.reduce
+func.func @ones_elsewhere(%i: tensor<64xi32>) -> tensor<64xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %a = stablehlo.constant dense<2.0> : tensor<64x1000xf32>
+  %ones = stablehlo.constant dense<1.0> : tensor<64x1000xf32>
+  %at = stablehlo.iota dim = 1 : tensor<64x1000xi32>
+  %index = stablehlo.broadcast_in_dim %i, dims = [0] : (tensor<64xi32>) -> tensor<64x1000xi32>
+  %here = stablehlo.compare EQ, %at, %index : (tensor<64x1000xi32>, tensor<64x1000xi32>) -> tensor<64x1000xi1>
+  %hot = stablehlo.select %here, %a, %ones : tensor<64x1000xi1>, tensor<64x1000xf32>
+  %sum = stablehlo.reduce(%hot init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x1000xf32>, tensor<f32>) -> tensor<64xf32>
+  return %sum : tensor<64xf32>
+}
