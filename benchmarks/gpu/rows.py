@@ -87,7 +87,9 @@ def _decoder_step(layers: int, width: int, classes: int, tokens: tuple[int, int]
 
 
 def _decoder(shapes: list[tuple[int, ...]], tokens: tuple[int, int]) -> Arrays:
-    weights = [1 + random(seed, *shape, scale=0.1) if len(shape) == 1 else random(seed, *shape, scale=0.02) for seed, shape in enumerate(shapes)]
+    weights = [
+        1 + random(seed, *shape, scale=0.1) if len(shape) == 1 else random(seed, *shape, scale=0.02) for seed, shape in enumerate(shapes)
+    ]
     moments = [random(100 + seed, *shape, scale=1e-4) for seed, shape in enumerate(shapes)]
     ids = np.random.default_rng(0).integers(0, shapes[0][0], (2, *tokens)).astype(np.int32)
     return [*ids, *weights, *moments]

@@ -128,6 +128,30 @@ MOVEMENT = {
         "%c = stablehlo.concatenate %0, %1, dim = 1 : (tensor<30x40xf32>, tensor<30x24xf32>) -> tensor<30x64xf32>\n"
         "%r = stablehlo.tanh %c : tensor<30x64xf32>",
     ),
+    "concatenate whole accesses": program(
+        [tensor((30, 40)), tensor((30, 8)), tensor((30, 24))],
+        [("%r", tensor((30, 72)))],
+        "%c = stablehlo.concatenate %0, %1, %2, dim = 1 : (tensor<30x40xf32>, tensor<30x8xf32>, tensor<30x24xf32>) -> tensor<30x72xf32>\n"
+        "%r = stablehlo.tanh %c : tensor<30x72xf32>",
+    ),
+    "concatenate rows": program(
+        [tensor((8, 33), "bf16"), tensor((16, 33), "bf16")],
+        [("%r", tensor((24, 33), "bf16"))],
+        "%r = stablehlo.concatenate %0, %1, dim = 0 : (tensor<8x33xbf16>, tensor<16x33xbf16>) -> tensor<24x33xbf16>",
+    ),
+    "turned halves of heads": program(
+        [tensor((2, 4, 6, 32), "bf16"), tensor((2, 4, 6, 32), "bf16")],
+        [("%r", tensor((2, 6, 256), "bf16"))],
+        "%a = stablehlo.slice %0 [0:2, 0:4, 0:6, 0:16] : (tensor<2x4x6x32xbf16>) -> tensor<2x4x6x16xbf16>\n"
+        "%b = stablehlo.slice %0 [0:2, 0:4, 0:6, 16:32] : (tensor<2x4x6x32xbf16>) -> tensor<2x4x6x16xbf16>\n"
+        "%n = stablehlo.negate %b : tensor<2x4x6x16xbf16>\n"
+        "%h = stablehlo.concatenate %n, %a, dim = 3 : (tensor<2x4x6x16xbf16>, tensor<2x4x6x16xbf16>) -> tensor<2x4x6x32xbf16>\n"
+        "%t = stablehlo.transpose %h, dims = [0, 2, 1, 3] : (tensor<2x4x6x32xbf16>) -> tensor<2x6x4x32xbf16>\n"
+        "%u = stablehlo.transpose %1, dims = [0, 2, 1, 3] : (tensor<2x4x6x32xbf16>) -> tensor<2x6x4x32xbf16>\n"
+        "%v = stablehlo.reshape %t : (tensor<2x6x4x32xbf16>) -> tensor<2x6x128xbf16>\n"
+        "%w = stablehlo.reshape %u : (tensor<2x6x4x32xbf16>) -> tensor<2x6x128xbf16>\n"
+        "%r = stablehlo.concatenate %v, %w, dim = 2 : (tensor<2x6x128xbf16>, tensor<2x6x128xbf16>) -> tensor<2x6x256xbf16>",
+    ),
     "gather rows": program(
         [tensor((100, 64)), "tensor<20x1xi32>"],
         [("%r", tensor((20, 64)))],
@@ -276,6 +300,13 @@ def test_each_input_is_read_once(name, interpreter):
     assert least <= moved <= 1.06 * least
     vectors = [op for op in walk(module.operation, "vector.load") if "global" not in str(op)]
     assert name == "softmax of odd rows" or all(ir.IntegerAttr(op.attributes["alignment"]).value == 16 for op in vectors)
+
+
+@pytest.mark.parametrize("name", ["concatenate whole accesses", "turned halves of heads"])
+def test_pieces_of_whole_accesses_are_read_by_these(name):
+    module, _ = gpu_kernels(PROGRAMS[name])
+    loads = [str(op.results[0].type) for op in walk(module.operation, lambda op: op.name.endswith(".load"))]
+    assert loads and all(kind in ("vector<4xf32>", "vector<8xbf16>") for kind in loads), loads
 
 
 def test_a_tile_across_a_short_axis_is_long_along_the_other():

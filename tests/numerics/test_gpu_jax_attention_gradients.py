@@ -122,6 +122,25 @@ def test_beside_f64(name, target):
     assert exe.report.data["memory"]["arena"] < 4 * scores_bytes, "no more than a few tensors, each half as large as the scores in bf16"
 
 
+@pytest.mark.parametrize(("columns", "kinds"), [(0, ["recomputed", "attention"]), (5, [])])
+def test_parts_of_a_projection(columns, kinds, target):
+    """Queries, keys and values are slices of one product: whole heads of its columns, or (declined) beside others."""
+
+    def loss(x, w):
+        parts = (x @ w)[..., columns:]
+        return jnp.sum(causal(*(part.reshape(1, ROWS, 2, 64) for part in jnp.split(parts, 3, -1))).astype(jnp.float32) ** 2)
+
+    program, keys = jax.value_and_grad(loss, argnums=(0, 1)), jax.random.split(jax.random.PRNGKey(0), 2)
+    inputs = [jax.random.normal(key, shape).astype(BRAIN) for key, shape in zip(keys, [(1, ROWS, 24), (24, 3 * 128 + columns)])]
+    exe = hloom.compile(program, *inputs, target=target)
+    joined = [each["groups"][0].split("_")[0] for each in exe.report.data["decisions"] if each["code"] == "FUSED_ATTENTION"]
+    assert joined == kinds
+    with jax.enable_x64(True):
+        wanted = program(*(np.asarray(x, np.float64) for x in inputs))
+    for own, theirs in zip(errors(exe(*inputs), wanted), errors(jax.jit(program)(*inputs), wanted)):
+        assert own <= 1.3 * theirs + 5e-4
+
+
 def test_as_ptx(target):
     program, _, _ = CASES["heads that share keys"]
     inputs = inputs_of("heads that share keys", rows=70, depth=32)

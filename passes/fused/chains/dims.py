@@ -12,7 +12,7 @@ from math import prod
 from torch_mlir import ir
 
 from ...common.ops import is_elementwise
-from ...common.rewriting import integers, is_block_argument, ops_in
+from ...common.rewriting import defining_op, integers, is_block_argument, ops_in
 from ...stablehlo.support.build import shape_of
 from .chain import dimensions
 
@@ -93,7 +93,10 @@ class Dims:
             self._tie(op.operands[0], d, op.results[0], at)
 
     def _slice(self, op: ir.Operation) -> None:
-        """A part of a dimension is another one."""
+        """A part of a dimension is another one. Parts of an argument are read by themselves: queries and keys of one projection."""
+        source = defining_op(op.operands[0])
+        if source is None or (source.name == "stablehlo.reshape" and is_block_argument(source.operands[0])):
+            return
         before, after = shape_of(op.operands[0]), shape_of(op.results[0])
         for d in range(len(before)):
             if before[d] == after[d]:

@@ -41,12 +41,19 @@ _MOST = 8
 def split_dims(function: ir.Operation) -> bool:
     """Whether all could be split; where not, the function is no group."""
     for _ in range(_MOST):
-        joined = Dims(function).joined
-        if not joined:
+        first = _first(function)
+        if first is None:
             return True
-        if not _Split(function, dict(joined[:1])).rewrite():
+        if not _Split(function, dict([first])).rewrite():
             return False
     return False
+
+
+def _first(function: ir.Operation) -> tuple[Dim, tuple[int, ...]] | None:
+    """The class that is split next: arguments' last, for where all that is cut from one has been split alike, its reshape is a view."""
+    dims, arguments = Dims(function), function.regions[0].blocks[0].arguments
+    given = {dims.of(value, d) for value in arguments for d in range(len(build.shape_of(value)))}
+    return min(dims.joined, key=lambda each: each[0] in given, default=None)
 
 
 class _Split:
@@ -163,8 +170,8 @@ def _slice(split: _Split, op: ir.Operation) -> bool:
     before, after = op.operands[0], op.results[0]
     shape: list[int] = []
     bounds: list[tuple[int, int, int]] = []
-    places = zip(build.shape_of(before), split._parts(after), *(integers(op, name) for name in ("start_indices", "limit_indices", "strides")))
-    for extent, (outer, *inner), start, limit, stride in places:
+    sides = (integers(op, name) for name in ("start_indices", "limit_indices", "strides"))
+    for extent, (outer, *inner), start, limit, stride in zip(build.shape_of(before), split._parts(after), *sides):
         step = prod(inner)
         if (extent % step or start % step or stride > 1) and inner:
             return False

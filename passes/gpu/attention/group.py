@@ -146,9 +146,9 @@ def reads_maximum(group: AttentionGroup) -> bool:
     return group.largest.op.results[0] in _behind(group)
 
 
-def reads_elements(first: ContractionGroup, tile: TileOp, loops: Sequence[LinearIndex]) -> bool:
+def reads_elements(first: ContractionGroup, tile: TileOp, loops: Sequence[LinearIndex], check: Check | None = None) -> bool:
     """Whether all that an op reads, but what the group computes, can be read at a point."""
-    check = Check(first)
+    check = check or Check(first)
     for value, affine_map in zip([*tile.inputs, *tile.inits], tile.maps):
         at = linear_results(affine_map, loops)
         if value in first.forms or not isinstance(value.type, ir.RankedTensorType):

@@ -34,11 +34,11 @@ from ...common.axes import TileOp
 from ...common.contraction import LIVE
 from ...common.control_flow import if_then, loop
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import index_constant
+from ...common.rewriting import defining_op, index_constant, is_block_argument
 from ...common.scalar_body import clone_on
 from ...common.vectors import elements, extract, from_elements, from_lanes, is_vector, splat
 from ...tiled.schedules.gpu_contraction import TileSchedule
-from ..contraction.contraction import ContractionGroup, LoopGroup, Operand
+from ..contraction.contraction import ContractionGroup, LoopGroup, Operand, element_access
 from ..contraction.cp_async import TileCopy, TileShape, commit, tile_shape, wait
 from ..contraction.mma import HalfWarp
 from ..contraction.runs import Run
@@ -50,7 +50,8 @@ from .blocks import place
 from .exponents import power_of_2
 from .group import combiner
 from .kernel import fragment
-from .points import Known, Points
+from .numbers_ahead import NumbersAhead
+from .points import Known, OpLoops, Points
 from .products_group import START, ProductsGroup
 from .strip import QUAD
 
@@ -157,7 +158,9 @@ class _Kernel:
         rings = [[tile.stages, tile.shape.lines, tile.shape.length] for tile in plan.tiles]
         sizes = [shared_bytes(ring, tile.shape.element) for ring, tile in zip(rings, plan.tiles)]
         self.results = [TileResults(each, schedule, sum(sizes)) for each, schedule in zip(group.products, plan.products)]
-        self.arena = kernel.arena(max([sum(sizes), *(each.staging_bytes for each in self.results)]))
+        self.numbers = NumbersAhead(group, _STAGES, plan.columns, 32 * _WARPS)
+        self.arena = kernel.arena(max([sum(sizes) + self.numbers.bytes, *(each.staging_bytes for each in self.results)]))
+        self.numbers.place(self.arena, sum(sizes))
         self.rings = [
             shared_view(self.arena, sum(sizes[:n]), ring, tile.shape.element) for n, (ring, tile) in enumerate(zip(rings, plan.tiles))
         ]
@@ -170,7 +173,7 @@ class _Kernel:
             HalfWarp(schedule, (left, plan.tiles[n].shape), thread) for schedule, left, n in zip(plan.scores, lefts, plan.rights)
         ]
         self.values = [HalfWarp(schedule, (lefts[0], shape), thread) for schedule, (_, shape) in zip(plan.products, plan.values)]
-        self.between = _Between(first, kernel.buffers, group.loops)
+        self.between = _Between(first, kernel.buffers, group.loops, self.numbers)
         lane = remainder(thread, 32)
         self.lane_row, self.lane_col = divide(lane, 4), remainder(lane, 4)
         self.warp_row = LinearIndex.of(divide(thread, 32)) * (BLOCK_ROWS // _WARPS)
@@ -179,6 +182,8 @@ class _Kernel:
     def emit(self) -> None:
         begin, end = self._span()
         zero = LinearIndex()
+        rows = [self._lane_row(half) for half in (0, 1)]
+        self.numbers.read_rows([self.group.first.loops_at(self.batch, row, 0) for row in rows], self.buffers)
         tokens = [token for n in self.plan.lefts for token in self.copies[n].fetch(self.batch, self.row, zero, index_constant(0))]
         self._fetch(LinearIndex.of(begin), end, tokens)
         start = [sums for value in self.values for sums in value.zeros()]
@@ -240,6 +245,7 @@ class _Kernel:
         for number in range(len(self.plan.lefts), len(self.plan.tiles)):
             where = (at, zero) if number < of_scores else (zero, at)
             tokens = [*tokens, *self.copies[number].fetch(self.batch, *where, stage, inside)]
+        tokens = [*tokens, *self.numbers.fetch(self.buffers, self.thread, self.batch, at, stage, inside)]
         group = commit(tokens) if tokens else None
         self.copied = self.copied or group
 
@@ -251,7 +257,7 @@ class _Kernel:
 
     def _step(self, column: LinearIndex, stage: ir.Value, sums: list[ir.Value]) -> list[ir.Value]:
         plan, found = self.plan, [self._score(n, stage) for n in range(len(self.scores))]
-        weights = self._weights(found, column)
+        weights = self._weights(found, column, stage)
         sums, place = list(sums), 0
         for value, (at, _), own in zip(self.values, plan.values, weights):
             parts = _parts(own)
@@ -278,22 +284,26 @@ class _Kernel:
                 found[j] = warp.multiply(left, right, found[j])
         return found
 
-    def _weights(self, scores: Sequence[Sequence[ir.Value]], column: LinearIndex) -> list[list[list[ir.Value]]]:
+    def _lane_row(self, half: int) -> LinearIndex:
+        """One of the two rows of a thread; the last where there is none."""
+        row, extent = self.row + self.warp_row + self.lane_row + 8 * half, self.group.first.rows.extent
+        return LinearIndex.of(arith.minui(row.value(), index_constant(extent - 1))) if extent % BLOCK_ROWS else row
+
+    def _weights(self, scores: Sequence[Sequence[ir.Value]], column: LinearIndex, stage: ir.Value) -> list[list[list[ir.Value]]]:
         """What each product multiplies, and each reduction reduces, pair by pair, of both rows of a thread."""
         first = self.group.first
         length = 2 if first.cols.last_extent % 2 == 0 else 1
         found: list[list[list[ir.Value]]] = [[[], []] for _ in (*self.group.weights, *self.group.reduced)]
         for half in (0, 1):
-            row = self.row + self.warp_row + self.lane_row + 8 * half
-            if first.rows.extent % BLOCK_ROWS:
-                row = LinearIndex.of(arith.minui(row.value(), index_constant(first.rows.extent - 1)))
+            row = self._lane_row(half)
             for j in range(len(scores[0])):
                 pairs = [extract(each[j], half) for each in scores]
                 parts = []
                 for number in range(2 // length):
-                    at = column + LinearIndex.of(self.lane_col) * 2 + (8 * j + number)
+                    place = LinearIndex.of(self.lane_col) * 2 + (8 * j + number)
                     values = pairs if length == 2 else [elements(pair)[number] for pair in pairs]
-                    parts.append(self._at(row, at, values, length))
+                    self.between.near(half, stage, place)
+                    parts.append(self._at(row, column + place, values, length))
                 for own, each in zip(found, zip(*parts)):
                     own[half].append(each[0] if length == 2 else from_lanes([e for part in each for e in elements(part)]))
         return found
@@ -340,14 +350,46 @@ class _Behind(Points):
 class _Between(Points):
     """Evaluates what lies between the contractions. What becomes halves needs no exact exponentials: they are the hardware's."""
 
+    def __init__(self, contraction: ContractionGroup, buffers: Sequence[ir.Value], loops: OpLoops, numbers: NumbersAhead):
+        super().__init__(contraction, buffers, loops)
+        self._numbers = numbers
+
+    def near(self, half: int, stage: ir.Value, column: LinearIndex) -> None:
+        """Goes to a thread's row, and to a column of the step that is in this stage."""
+        self._place = (half, stage, column)
+
+    def _outside(self, value: ir.Value, indices: Sequence[LinearIndex]) -> ir.Value:
+        access = element_access(value, indices) if isinstance(value.type, ir.RankedTensorType) else None
+        found = None if access is None else self._numbers.at(access, *self._place, self._run)
+        return super()._outside(value, indices) if found is None else found
+
     def element(self, tile: TileOp, value: ir.Value) -> ir.Value:
         """A value in the body of an op; a vector where the run is."""
         found = self._scalar(tile, value)
         return found if self._run.length == 1 or is_vector(found) else from_elements([found] * self._run.length)
 
     def _emitted(self, tile: TileOp, op: ir.Operation) -> ir.Value:
+        """Divisions by numbers of rows and columns are the hardware's, too (2 ulp, for divisors below 2^126)."""
+        if op.name == "arith.divf" and not self._is_made_of_scores(tile, op.operands[1]):
+            return _approximate(super()._emitted(tile, op))
         if op.name != "math.exp" or not isinstance(op.results[0].type, ir.F32Type):
             return super()._emitted(tile, op)
         number = self._scalar(tile, op.operands[0])
         exponent = arith.mulf(number, splat(number.type, log2(EULER)))
         return from_lanes([power_of_2(each) for each in elements(exponent)]) if is_vector(exponent) else power_of_2(exponent)
+
+    def _clone(self, op: ir.Operation, operands: Sequence[ir.Value]) -> ir.Value:
+        made = super()._clone(op, operands)
+        return _approximate(made) if op.name == "arith.divf" else made
+
+    def _is_made_of_scores(self, tile: TileOp, value: ir.Value) -> bool:
+        """Whether a value in the body of an op differs from element to element."""
+        if is_block_argument(value):
+            return [*tile.inputs, *tile.inits][ir.BlockArgument(value).arg_number] in self.contraction.forms
+        op = defining_op(value)
+        return op is not None and any(self._is_made_of_scores(tile, each) for each in op.operands)
+
+
+def _approximate(quotient: ir.Value) -> ir.Value:
+    quotient.owner.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<afn>")
+    return quotient

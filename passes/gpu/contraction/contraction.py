@@ -255,7 +255,10 @@ def element_access(value: ir.Value, indices: Sequence[LinearIndex]) -> ElementAc
 
 def _reshaped_access(op: ir.Operation, indices: Sequence[LinearIndex]) -> ElementAccess | None:
     """The access of a part of an array seen in another shape; None where dimensions that a reshape joins have no common stride."""
-    (source,), groups = op.operands, [[ir.IntegerAttr(d).value for d in ir.ArrayAttr(group)] for group in ir.ArrayAttr(op.attributes["reassociation"])]
+    (source,), groups = (
+        op.operands,
+        [[ir.IntegerAttr(d).value for d in ir.ArrayAttr(group)] for group in ir.ArrayAttr(op.attributes["reassociation"])],
+    )
     if op.name == "tensor.expand_shape":
         extents = list(ir.RankedTensorType(op.results[0].type).shape)
         return element_access(source, [address_of([extents[d] for d in group], [indices[d] for d in group]) for group in groups])

@@ -194,7 +194,7 @@ class TileCopy:
         target = [stage, (panel * shape.panel_lines + line).value(), position.value()]
         if is_asynchronous(self.operand, shape):
             access = self.operand.access
-            return _async_copy(self.buffers[access.buffer], access.index.at(loops).value(), self.ring, target, width, valid)
+            return async_copy(self.buffers[access.buffer], access.index.at(loops).value(), self.ring, target, width, valid)
         run = Run(loops, (self.contraction.inner if shape.along_inner else self.free).last, width)
         kind = shape.element if width == 1 else vector_of(width, shape.element)
         (value,) = choose(valid, [kind], lambda: [read_stored(self.operand, self.buffers, run)])
@@ -224,9 +224,10 @@ def _token_type() -> ir.Type:
     return ir.Type.parse("!nvgpu.device.async.token")
 
 
-def _async_copy(
+def async_copy(
     source: ir.Value, at: ir.Value, target: ir.Value, indices: Sequence[ir.Value], width: int, valid: ir.Value | None
 ) -> ir.Value:
+    """Starts the copy of so many elements, 4 to 16 bytes, and returns its token; zeros where `valid` does not hold."""
     count = []
     if valid is not None:
         count = [arith.select(valid, index_constant(width), index_constant(0))]

@@ -163,7 +163,7 @@ class Check:
             op = None if is_block_argument(value) else defining_op(value)
             if op is not None and op.name == "arith.constant":
                 return not isinstance(value.type, ir.RankedTensorType) or ir.DenseElementsAttr(op.attributes["value"]).is_splat
-            return element_access(value, indices) is not None
+            return self.reads(element_access(value, indices))
         if tile.op.name == "linalg.fill":
             return defining_op(tile.inputs[0]) is not None
         block = tile.op.regions[0].blocks[0]
@@ -177,6 +177,10 @@ class Check:
             if at is None or not self.readable(operand, at):
                 return False
         return True
+
+    def reads(self, access: ElementAccess | None) -> bool:
+        """Whether memory is read there; None is nowhere."""
+        return access is not None
 
 
 def _simple(op: ir.Operation) -> bool:

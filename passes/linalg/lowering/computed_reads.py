@@ -8,10 +8,16 @@ from collections.abc import Sequence
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
+from hloom.dialects.storage import element_bytes
+from hloom.dialects.target import target_of
+
 from ...common.rewriting import integer, integers
 from ...common.scalars import signless
 from . import generic
 from .lowering import Lowering, Read, unsupported
+
+_ACCESS_BYTES = 16
+"""The widest access of a GPU's thread."""
 
 
 def read_at(low: Lowering, old: ir.Value, point: list[ir.Value]) -> ir.Value:
@@ -68,6 +74,19 @@ def _unpadded(low: Lowering, index: ir.Value, extent: int, before: int, step: in
     return s.op("arith.divui", clamped, s.index(step)), inside
 
 
+def _clamped(low: Lowering, index: ir.Value, start: int, extent: int) -> ir.Value:
+    """An index in a piece of a concatenation; of another piece's element it is the first or the last."""
+    s = low.scalars
+    return s.clamp_index(s.op("arith.subi", index, s.index(start)) if start else index, 0, extent - 1)
+
+
+def _wrapped(low: Lowering, index: ir.Value, start: int, extent: int) -> ir.Value:
+    """The same; of another piece's element any: neighbours are neighbours in whole accesses, which a clamp tears apart."""
+    s = low.scalars
+    ahead = -start % extent
+    return s.op("arith.remui", s.op("arith.addi", index, s.index(ahead)) if ahead else index, s.index(extent))
+
+
 def _concatenate(low: Lowering, op: ir.Operation) -> None:
     kind, axis = op.results[0].type, integer(op, "dimension")
     rank, s = len(kind.shape), low.scalars
@@ -77,16 +96,19 @@ def _concatenate(low: Lowering, op: ir.Operation) -> None:
         if extent:
             pieces.append((operand, start, extent))
         start += extent
+    access = max(1, _ACCESS_BYTES // element_bytes(kind.element_type))
+    whole = all(extent % access == 0 for _, _, extent in pieces)
+    wraps = whole and target_of(op).kind == "cuda"
 
     def body(_: list[ir.Value]) -> ir.Value:
         point = [s.loop_index(d) for d in range(rank)]
 
         def piece(operand: ir.Value, start: int, extent: int) -> ir.Value:
+            if len(pieces) == 1:
+                return read_at(low, operand, point)
             if extent == 1:
                 return read_at(low, operand, [*point[:axis], s.index(0), *point[axis + 1 :]])
-            local = s.op("arith.subi", point[axis], s.index(start)) if start else point[axis]
-            if len(pieces) > 1:
-                local = s.clamp_index(local, 0, extent - 1)
+            local = _wrapped(low, point[axis], start, extent) if wraps else _clamped(low, point[axis], start, extent)
             return read_at(low, operand, [*point[:axis], local, *point[axis + 1 :]])
 
         result = piece(*pieces[-1])

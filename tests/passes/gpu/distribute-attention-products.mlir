@@ -1,16 +1,20 @@
 // RUN: hloom-opt %s --distribute-attention --split-input-file | filecheck %s
 
 // Changed: contractions at rows and columns, and two over their rows: one kernel, whose rows are the columns of the first. What both read of
-// the columns is copied once, as four tiles in all; from the last step what is behind the last column is 0.
+// the columns is copied once, as four tiles in all, and the columns' numbers beside them; from the last step what is behind the last column is 0.
 // CHECK-LABEL: gpu.module @kernels
 // CHECK: gpu.func @gradients
 // CHECK-SAME: hloom.layouts = {products = "2 at points, 2 over columns", stages = 2 : i64, tile = "64x64", warps = "4x1"}
 // CHECK-SAME: known_block_size = array<i32: 128, 1, 1>, known_grid_size = array<i32: 8, 1, 1>
+// CHECK: memref.view {{.*}} to memref<2x128xf32,
 // CHECK-COUNT-4: memref.view
 // CHECK-NOT: memref.view
+// CHECK: nvgpu.device_async_copy %arg4[{{.*}}], {{.*}}, 1, {{.*}} to memref<2x128xf32,
 // CHECK: scf.for
 // CHECK: nvgpu.device_async_wait
 // CHECK: gpu.barrier
+// CHECK: nvgpu.device_async_copy %arg4[{{.*}}], {{.*}}, 1, {{.*}} to memref<2x128xf32,
+// CHECK-NOT: load %arg4
 // CHECK-COUNT-64: nvgpu.mma.sync
 // CHECK: math.exp2 {{.*}} fastmath<afn> : f32
 // CHECK: arith.select {{.*}} : vector<2xf16>
