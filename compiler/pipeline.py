@@ -71,6 +71,7 @@ STAGES = (
             "plan-fusion",
             "sink-reshapes",
             "join-row-blocks",
+            "part-masks",
             "recompute-operands",
             "join-contractions",
             "join-phases",

@@ -56,6 +56,12 @@ def of_segments(q, k, v):
     return mixed(jax.nn.softmax(jnp.where(segment[:, None] == segment[None], scores(q, k), -1e9)), v)
 
 
+def with_dropout(q, k, v):
+    """Of the weights, by threefry."""
+    kept = jax.random.bernoulli(jax.random.key(0), np.float32(0.9), (q.shape[0], q.shape[2], q.shape[1], k.shape[1]))
+    return mixed(jnp.where(kept, jax.nn.softmax(scores(q, k)) / 0.9, 0), v)
+
+
 def by_logarithms(q, k, v):
     s = scores(q, k)
     return mixed(jnp.exp(s - jax.nn.logsumexp(s, -1, keepdims=True)), v)
@@ -83,6 +89,7 @@ CASES = {
     "capped": (trained(capped), 2, ("recomputed", "attention")),
     "in halves": (trained(in_halves), 2, ("recomputed", "attention")),
     "segments": (trained(of_segments), 2, ("recomputed", "attention")),
+    "dropout": (trained(with_dropout), 2, ("recomputed", "attention")),
     "by logarithms": (trained(by_logarithms), 2, ("recomputed",)),
     "of the library": (trained(partial(library, is_causal=True)), 2, ("recomputed", "attention")),
     "heads that share keys": (trained(partial(library, is_causal=True)), 1, ("recomputed", "attention")),

@@ -5,7 +5,8 @@
 Let m be the maximum of the columns seen so far. What is summed is a multiple of exp(-m) then: when more columns make it m', all sums so
 far are multiplied by exp(m - m'). That holds of e, of e times or over what does not depend on m, and of a choice of e and 0. It does not
 hold of what is divided by l, which nobody knows before the last column. So factors of whole rows move behind the second contraction; they
-are multiplied, divided and chosen there in f32.
+are multiplied, divided and chosen there in f32. Constants do, too (a dropout's 1 / 0.9): in halves the largest weight, exp(0), would be
+rounded the same way in each row.
 """
 
 from __future__ import annotations
@@ -88,6 +89,9 @@ def apply(found: Online) -> None:
 
 def _applied(op: ir.Operation, row: int, scaled: int, value: ir.Value, second: ir.Operation) -> ir.Value:
     """What an op makes of the results of whole rows of the second contraction; in the op's own shape, where the rows lie as its do."""
+    number = splat_value(op.operands[row])
+    if number is not None:
+        return elementwise(op.name.removeprefix("stablehlo."), value, full_like(value, number))
     spread = defining_op(op.operands[row])
     assert spread is not None
     own = shape_of(op.results[0])[:-1]
@@ -190,7 +194,7 @@ class _Rows:
             return Step(op, 0, None)
         operands = list(op.operands)
         for scaled, by in {"stablehlo.divide": [(0, 1)], "stablehlo.multiply": [(0, 1), (1, 0)]}.get(op.name, []):
-            if self._is_of_rows(operands[by]):
+            if self._is_of_rows(operands[by]) or splat_value(operands[by]) is not None:
                 return Step(op, scaled, by)
             if operands[by] not in self.dependent:
                 return Step(op, scaled, None)
