@@ -13,7 +13,7 @@ from ..common.byte_floats import MULTIPLIED, sees_floats
 from ..common.ops import CONTRACTIONS
 from ..common.rewriting import defining_op, ops_in
 from ..stablehlo.support import build
-from .conv import Conv, conv_of
+from .conv import Conv, library_conv
 from .epilogue import Epilogue, Taker, read_epilogue, unreshaped
 from .gemm import Gemm, gemm_of
 
@@ -35,7 +35,8 @@ class Contraction:
     def offered(self) -> tuple[str, ...]:
         """What the library could do of what follows, in words."""
         element = str(build.element_of(self.operands[0]))
-        if element in _PLAIN or element in MULTIPLIED:
+        gradient = isinstance(self.form, Conv) and self.form.makes != "output"
+        if gradient or element in _PLAIN or element in MULTIPLIED:
             return ()
         return ("bias", "residual", *(_EXACTLY.get(name, name) for name in self.form.activations))
 
@@ -57,13 +58,15 @@ def contraction_of(op: ir.Operation, is_buffer: Callable[[ir.Value], bool], may_
     operands = tuple(value if is_buffer(value) else unreshaped(_bytes(value)) for value in op.operands)
     if not all(map(is_buffer, operands)):
         return "an operand is no buffer as it lies"
-    found: Gemm | Conv | None = gemm_of(op, half=True) or conv_of(op)
+    found: Gemm | Conv | None = gemm_of(op, half=True) or library_conv(op)
     if found is None:
         return "its types, layout or window is none of the library's"
     if found.obstacle:
         return found.obstacle
     element = str(build.element_of(op.operands[0]))
-    if element in MULTIPLIED:
+    if isinstance(found, Conv) and found.makes != "output":
+        taker = Taker(found.columns, (element,), (), is_buffer, lambda _: False, may_end)
+    elif element in MULTIPLIED:
         taker = Taker(found.columns, RESULTS[element], (), is_buffer, lambda _: False, may_end)
     else:
         taker = Taker(found.columns, (element, *found.results), found.activations, is_buffer, may_take, may_end)

@@ -14,7 +14,8 @@ After:
     %3 = stablehlo.transpose %2, dims = [0, 3, 1, 2]
 
 For a CPU the weights are [0, 1, i, o]: output channels are the lanes of its kernel, and padding stays with the convolution; so they are
-on CUDA where each channel has taps of its own, or a window few elements (support/gpu_windows.py). A gradient by
+on CUDA where each channel has taps of its own, or a window few elements (support/gpu_windows.py). For a CUDA library gradients are
+[f, 0, 1, b]x[i, 0, 1, o]->[f, 0, 1, b] by the weights and [b, 0, 1, f]x[i, 0, 1, o]->[b, 0, 1, f] by the input. On a CPU a gradient by
 weights, which sums images over windows of more taps than results, is [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f]: both operands have the
 channels last of the convolution that it belongs to.
 
@@ -42,7 +43,7 @@ from hloom.dialects.target import TargetView, target_of
 from ..common.ops import Kind, named
 from ..common.rewriting import attributes_of, defining_op, functions, i64_array, integer, integers, padding_pairs, producer, value_of, walk
 from ..fused.planner.kernels import CHOSEN
-from ..library_calls.conv import conv_of
+from ..library_calls.conv import gradient_of, library_conv
 from ..registry import register_pass
 from .rules.shapes import SHAPES
 from .support import build, constants
@@ -114,7 +115,7 @@ def _source(value: ir.Value) -> ir.Value | None:
 
 def _taken(op: ir.Operation, target: TargetView) -> bool:
     if target.kind == "cuda":
-        return conv_of(op) is not None
+        return library_conv(op) is not None
     return CHOSEN not in op.attributes and direct_convolution(op, target) is not None
 
 
@@ -123,13 +124,25 @@ def _convolution(target: TargetView, op: ir.Operation) -> Values:
         return None
     dims = ConvDims.of(op)
     rank = len(dims.spatial[0]) + 2
-    conv, spatial = direct_convolution(op, target), tuple(range(1, rank - 1))
-    last = ConvDims((0, rank - 1, 0), (rank - 1, 0, rank - 1), (spatial,) * 3) if conv is None else direct_dims(op, conv)
+    conv = direct_convolution(op, target)
+    last = gpu_dims(op) if conv is None else direct_dims(op, conv)
     if window_convolution(op, target) is not None:
         last = channels_last_dims(rank - 2)
     if all(dims.order(side, last) == list(range(rank)) for side in range(3)):
         return None
     return [dims.laid_out(op, last)]
+
+
+def gpu_dims(op: ir.Operation) -> ConvDims:
+    """The dimension numbers of libraries and generated kernels, [b, 0, 1, f]x[o, 0, 1, i]->[b, 0, 1, f]; a library's of gradients."""
+    rank, gradient = len(build.shape_of(op.results[0])), gradient_of(op)
+    last = rank - 1
+    spatial = (tuple(range(1, last)),) * 3
+    if gradient is None:
+        return ConvDims((0, last, 0), (last, 0, last), spatial)
+    if gradient.makes == "filter":
+        return ConvDims((last, 0, last), (0, last, 0), spatial)
+    return ConvDims((0, 0, 0), (last, last, last), spatial)
 
 
 def _elementwise(op: ir.Operation) -> Values:

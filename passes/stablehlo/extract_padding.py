@@ -16,7 +16,8 @@ Must hold: nothing. Declined: for a CPU, convolutions whose kernel leaves paddin
 (support/direct_convolution.py, support/line_convolution.py), windowed reductions padded with what changes nothing
 (support/neutral_padding.py) and scans (common/scans.py), which are no windows to their kernels; for a CUDA target, convolutions of
 single channels (support/gpu_windows.py), whose kernel leaves padding out, and those that a library can take (library_calls/conv.py) and
-that are padded alike on both sides; should the planner choose a generated kernel for one of these after all, it comes back here.
+that are padded alike on both sides, gradients among them; should the planner choose a generated kernel for one of these after all, it comes
+back here.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from hloom.dialects.target import TargetView, target_of
 
 from ..common.rewriting import i64_array, i64_attr, integer, integers, padding_pairs
 from ..common.scans import scan_dim
-from ..library_calls.conv import conv_of
+from ..library_calls.conv import gradient_of, library_conv, reversal
 from ..registry import register_pass
 from .support import build
 from .support.dimensions import ConvDims
@@ -69,7 +70,7 @@ def _unless_its_kernel_pads(target: TargetView, op: ir.Operation) -> Values:
 
 
 def _unless_a_gpu_pads(target: TargetView, op: ir.Operation) -> Values:
-    conv = conv_of(op)
+    conv = library_conv(op)
     if depthwise_convolution(op, target) is not None:
         return None
     mine = conv is None or conv.padding_low != conv.padding_high or window_convolution(op, target) is not None
@@ -98,14 +99,14 @@ def without_padding(op: ir.Operation) -> Values:
     counts = [build.shape_of(op.results[0])[d] for d in dims.spatial[2]]
     reaches = [(n - 1) * step + 1 for n, step in zip(sizes, integers(op, "rhs_dilation", [1] * rank))]
     pairs = list(map(_cut, pairs, extents, dilation, counts, reaches))
-    reversal = list(ir.DenseBoolArrayAttr(op.attributes["window_reversal"])) if "window_reversal" in op.attributes else [False] * rank
-    if not any(map(any, pairs)) and set(dilation) <= {1} and not any(reversal):
+    reversed_ = reversal(op)
+    if not any(map(any, pairs)) and set(dilation) <= {1} and not any(reversed_):
         return None
     low, high, interior = ([0] * (rank + 2) for _ in range(3))
     for d, pair, step in zip(dims.spatial[0], pairs, dilation):
         (low[d], high[d]), interior[d] = pair, step - 1
     padded = build.pad_with_zeros(lhs, low, high, interior)
-    turned = [d for d, reverse in zip(dims.spatial[1], reversal) if reverse and build.shape_of(rhs)[d] > 1]
+    turned = [d for d, reverse in zip(dims.spatial[1], reversed_) if reverse and build.shape_of(rhs)[d] > 1]
     kernel = build.reverse(rhs, turned) if turned else rhs
     changed = {
         "padding": _no_padding(rank),
@@ -116,8 +117,15 @@ def without_padding(op: ir.Operation) -> Values:
 
 
 def _batch_groups(target: TargetView, op: ir.Operation) -> Values:
+    if direct_convolution(op, target) is not None or (target.kind == "cuda" and gradient_of(op) is not None):
+        return None
+    return without_batch_groups(op)
+
+
+def without_batch_groups(op: ir.Operation) -> Values:
+    """The convolution with feature groups in their place; None if it has none."""
     groups = integer(op, "batch_group_count")
-    if groups == 1 or direct_convolution(op, target) is not None:
+    if groups == 1:
         return None
     lhs, rhs = op.operands
     dims, shape = ConvDims.of(op), build.shape_of(lhs)

@@ -12,7 +12,8 @@ After:                                                          // %x : 1x8x4: r
 Of d dimensions dilated by s there are s^d phases. Phases that have no tap are zeros. Reversed dimensions reverse the weights first.
 
 Must hold: transposes are folded into dimension numbers. Declined: convolutions with batch groups, with strides or dilated windows in a
-dimension that is dilated; more than `most` phases; on GPUs those whose zeros take less time than a launch for each phase.
+dimension that is dilated; more than `most` phases; on GPUs those whose zeros take less time than a launch for each phase, and gradients
+by the input that a library takes.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView, target_of
 
 from ..common.rewriting import i64_array, integer, integers, padding_pairs
+from ..library_calls.conv import gradient_of, reversal
 from ..registry import register_pass
 from .support import build
 from .support.dimensions import ConvDims
@@ -53,7 +55,7 @@ def _convolution(most: int, target: TargetView, op: ir.Operation) -> Values:
     plain = all(step == 1 or stride == dilation == 1 for step, stride, dilation in zip(steps, strides, dilations))
     if not 1 < prod(steps) <= most or not plain or integer(op, "batch_group_count") != 1 or not build.count_of(op.results[0]):
         return None
-    if target.kind == "cuda" and not _pays(op, dims, prod(steps), target):
+    if target.kind == "cuda" and (gradient_of(op) is not None or not _pays(op, dims, prod(steps), target)):
         return None
     weights = _unreversed(op, dims)
     phases = sorted((_Phases(op, dims, d, step) for d, step in enumerate(steps) if step > 1), key=lambda phase: phase.place)
@@ -125,8 +127,7 @@ def _phase(op: ir.Operation, dims: ConvDims, weights: ir.Value, phases: Sequence
 
 def _unreversed(op: ir.Operation, dims: ConvDims) -> ir.Value:
     weights = op.operands[1]
-    reversal = list(ir.DenseBoolArrayAttr(op.attributes["window_reversal"])) if "window_reversal" in op.attributes else []
-    turned = [d for d, reverse in zip(dims.spatial[1], reversal) if reverse and build.shape_of(weights)[d] > 1]
+    turned = [d for d, reverse in zip(dims.spatial[1], reversal(op)) if reverse and build.shape_of(weights)[d] > 1]
     return build.reverse(weights, turned) if turned else weights
 
 

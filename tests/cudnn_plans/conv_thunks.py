@@ -34,6 +34,7 @@ def conv_thunk(
     padding: tuple[int, int] = (0, 0),
     dilation: int = 1,
     groups: int = 1,
+    makes: str = "output",
 ) -> dict[str, Any]:
     spatial = len(x) - 2
     w = [features, x[1] // groups, *window]
@@ -43,7 +44,7 @@ def conv_thunk(
     return {
         "element": element, **tensors, **{f"{name}_strides": strides(sizes, last) for (name, sizes), last in zip(tensors.items(), layout)},
         "window_strides": [stride] * spatial, "padding_low": [padding[0]] * spatial, "padding_high": [padding[1]] * spatial,
-        "dilations": [dilation] * spatial, "groups": groups, **dict(zip(("bias", "residual", "relu"), epilogue)),
+        "dilations": [dilation] * spatial, "groups": groups, "makes": makes, **dict(zip(("bias", "residual", "relu"), epilogue)),
     }  # fmt: skip
 
 
@@ -68,4 +69,16 @@ def random_windows(count: int, seed: int) -> Iterator[dict[str, Any]]:
         yield conv_thunk(
             draw.choice(ELEMENTS), draw.choice(LAYOUTS), draw.choice(EPILOGUES), x=[draw.choice((1, 2, 8)), channels, *[extent] * spatial],
             features=features, window=[taps] * spatial, stride=draw.choice((1, 2)), padding=padding, dilation=dilation, groups=groups,
+        )  # fmt: skip
+
+
+def random_gradients(count: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Of random windows padded alike on both sides, channels last: by the weights and, where there are no groups, by the input."""
+    draw = random.Random(seed)
+    for thunk in random_windows(count, seed):
+        makes = draw.choice(("filter", "input")) if thunk["groups"] == 1 else "filter"
+        kept = {name: thunk[name][0] for name in ("window_strides", "dilations", "padding_low")}
+        yield conv_thunk(
+            thunk["element"], x=thunk["input"], features=thunk["filter"][0], window=thunk["filter"][2:], stride=kept["window_strides"],
+            padding=(kept["padding_low"],) * 2, dilation=kept["dilations"], groups=thunk["groups"], makes=makes,
         )  # fmt: skip

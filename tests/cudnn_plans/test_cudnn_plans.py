@@ -39,7 +39,11 @@ def plans(folder: Path, device: str, thunks: list[dict]) -> list[dict]:
 def test_what_the_planner_may_choose_has_a_plan(device, tmp_path):
     every = list(conv_thunks.of_every_layout())
     seed = real_cudnn.DEVICES.index(device)
-    thunks = [*every[seed :: len(real_cudnn.DEVICES)], *conv_thunks.random_windows(WINDOWS, seed)]
+    thunks = [
+        *every[seed :: len(real_cudnn.DEVICES)],
+        *conv_thunks.random_windows(WINDOWS, seed),
+        *conv_thunks.random_gradients(WINDOWS, seed),
+    ]
     assert not any(_form(thunk).obstacle for thunk in thunks)
     found = plans(tmp_path, device, thunks)
     assert len(found) == len(thunks)

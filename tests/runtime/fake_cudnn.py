@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from itertools import product
 from types import SimpleNamespace
 from typing import Any
@@ -55,9 +56,18 @@ class Graph:
     def tensor(self, name: str, dim: list[int], stride: list[int], data_type: str) -> Tensor:
         return Tensor(dim, stride, data_type)
 
-    def conv_fprop(self, **window: Any) -> Tensor:
-        self.window = window
-        return Tensor()
+    def conv_fprop(self, image: Tensor, weight: Tensor, **window: Any) -> Tensor:
+        return self._convolve(convolution, (image, weight), window)
+
+    def conv_wgrad(self, image: Tensor, loss: Tensor, **window: Any) -> Tensor:
+        return self._convolve(gradient_by_filter, (image, loss), window)
+
+    def conv_dgrad(self, loss: Tensor, filter: Tensor, **window: Any) -> Tensor:
+        return self._convolve(gradient_by_input, (loss, filter), window)
+
+    def _convolve(self, function: Callable, read: tuple[Tensor, Tensor], window: dict[str, Any]) -> Tensor:
+        self.function, self.read, self.window = function, read, window
+        return self._last()
 
     def add(self, a: Tensor, b: Tensor) -> Tensor:
         self.residual = b
@@ -83,7 +93,7 @@ class Graph:
 
     def create_execution_plans(self, modes: list[str]) -> None:
         self._step("create_execution_plans")
-        if self.cudnn.has_no_plans or (self.window["image"].stride[1] != 1 and self._lacks_bias()):
+        if self.cudnn.has_no_plans or (self.read[0].stride[1] != 1 and self._lacks_bias()):
             raise RuntimeError("No valid engine configs for the graph\nand more of it")
 
     def _lacks_bias(self) -> bool:
@@ -95,7 +105,7 @@ class Graph:
 
     def check_support(self) -> None:
         self._step("check_support")
-        if self.io == "FLOAT" and len(self.window["image"].dim) == 5 and self.deselected and self._lacks_bias():
+        if self.io == "FLOAT" and len(self.read[0].dim) == 5 and self.deselected and self._lacks_bias():
             raise RuntimeError("No valid execution plans")
 
     def build_plans(self) -> None:
@@ -115,11 +125,13 @@ class Graph:
         enqueue(self.cudnn.stream, lambda: self._compute(tensors))
 
     def _compute(self, tensors: dict[Tensor, int]) -> None:
-        x, w = (self._exactly(self.window[name].array(tensors[self.window[name]])) for name in ("image", "weight"))
-        y = convolution(x, w, *(self.window[name] for name in ("pre_padding", "post_padding", "stride", "dilation")))
+        read = [self._exactly(tensor.array(tensors[tensor])) for tensor in self.read]
+        window = [self.window[name] for name in ("pre_padding", "post_padding", "stride", "dilation")]
+        made = [] if self.function is convolution else [self.output.dim]
+        y = self.function(*read, *window, *made)
         for more in (self.residual, self.bias_):
             y = y + more.array(tensors[more]).astype(y.dtype) if more else y
-        (place,) = [tensor for tensor in tensors if tensor not in (self.window["image"], self.window["weight"], self.residual, self.bias_)]
+        (place,) = [tensor for tensor in tensors if tensor not in (*self.read, self.residual, self.bias_)]
         place.array(tensors[place])[...] = np.maximum(y, 0) if self.has_relu else y
 
     def _exactly(self, values: np.ndarray) -> np.ndarray:
@@ -144,6 +156,25 @@ def convolution(x: np.ndarray, w: np.ndarray, low: list[int], high: list[int], s
     return y
 
 
+def gradient_by_filter(x: np.ndarray, dy: np.ndarray, low: list, high: list, strides: list, dilations: list, made: list[int]) -> np.ndarray:
+    """Of size `made`: convolution is linear in w, so that it is what multiplies each weight."""
+    return _transposed(lambda w: convolution(x, w, low, high, strides, dilations), made, dy)
+
+
+def gradient_by_input(dy: np.ndarray, w: np.ndarray, low: list, high: list, strides: list, dilations: list, made: list[int]) -> np.ndarray:
+    return _transposed(lambda x: convolution(x, w, low, high, strides, dilations), made, dy)
+
+
+def _transposed(linear: Callable, made: list[int], dy: np.ndarray) -> np.ndarray:
+    """The gradient of a linear function of arrays of that size, from its value at each array with a single 1."""
+    gradient = np.zeros(made, dy.dtype)
+    for place in np.ndindex(*made):
+        one = np.zeros(made, dy.dtype)
+        one[place] = 1
+        gradient[place] = (linear(one) * dy).sum()
+    return gradient
+
+
 class Cudnn:
     """The module `cudnn`."""
 
@@ -151,7 +182,7 @@ class Cudnn:
     data_type = SimpleNamespace(HALF="HALF", BFLOAT16="BFLOAT16", FLOAT="FLOAT", DOUBLE="DOUBLE")
     heur_mode = enum.Enum("heur_mode", ["A", "B", "FALLBACK"])
     numerical_note = SimpleNamespace(
-        TENSOR_CORE="TENSOR_CORE", DOWN_CONVERT_INPUTS="DOWN_CONVERT_INPUTS", REDUCED_PRECISION_REDUCTION="REDUCED_PRECISION_REDUCTION"
+        **{name: name for name in ("TENSOR_CORE", "DOWN_CONVERT_INPUTS", "REDUCED_PRECISION_REDUCTION", "NONDETERMINISTIC")}
     )
 
     def __init__(self) -> None:

@@ -174,7 +174,7 @@ def test_types_that_the_library_has_not():
 # Convolutions.
 
 
-def conv(spatial, bias=1, residual=1, relu=1, channels_last=True, element="f16"):
+def conv(spatial, bias=1, residual=1, relu=1, channels_last=True, element="f16", makes="output"):
     n, c, k = 2, 8, 16
     window, size = [3] * spatial, [7, 6, 5][:spatial]
     made = [extent - 1 for extent in size]
@@ -190,10 +190,17 @@ def conv(spatial, bias=1, residual=1, relu=1, channels_last=True, element="f16")
     thunk = {
         "op": "conv", "element": element, "input": x, "filter": w, "output": y, "input_strides": strides(x), "filter_strides": strides(w),
         "output_strides": strides(y), "window_strides": [1] * spatial, "padding_low": [1] * spatial, "padding_high": [0] * spatial,
-        "dilations": [1] * spatial, "groups": 1, "bias": bias, "residual": residual, "relu": relu,
+        "dilations": [1] * spatial, "groups": 1, "bias": bias, "residual": residual, "relu": relu, "makes": makes,
     }  # fmt: skip
-    inputs = [(element, x), (element, w), *[(element, [k])] * bias, *[(element, y)] * residual]
-    return library_program(thunk, inputs, (element, y)), inputs
+    read = {"output": (x, w), "filter": (x, y), "input": (y, w)}[makes]
+    inputs = [*((element, each) for each in read), *[(element, [k])] * bias, *[(element, y)] * residual]
+    return library_program(thunk, inputs, (element, thunk[makes])), inputs
+
+
+def seen(value, thunk, name):
+    """As cuDNN's strides have it: n, c, spatial."""
+    flat, sizes, strides = value.reshape(-1), thunk[name], thunk[name + "_strides"]
+    return np.lib.stride_tricks.as_strided(flat, sizes, [stride * flat.itemsize for stride in strides])
 
 
 def convolved(program, inputs):
@@ -204,19 +211,14 @@ def convolved(program, inputs):
     rng = np.random.default_rng(0)
     values = [rng.standard_normal(shape).astype(DTYPES[dtype]) for dtype, shape in inputs]
 
-    def seen(value, name):
-        """As cuDNN's strides have it: n, c, spatial."""
-        flat, sizes, strides = value.reshape(-1), thunk[name], thunk[name + "_strides"]
-        return np.lib.stride_tricks.as_strided(flat, sizes, [stride * flat.itemsize for stride in strides])
-
-    found = seen(exe(*values), "output")
+    found = seen(exe(*values), thunk, "output")
     x, w, *rest = values
-    wide = [seen(value, name).astype(np.float64) for value, name in ((x, "input"), (w, "filter"))]
+    wide = [seen(value, thunk, name).astype(np.float64) for value, name in ((x, "input"), (w, "filter"))]
     expected = convolution(*wide, *(thunk[name] for name in ("padding_low", "padding_high", "window_strides", "dilations")))
     if thunk["bias"]:
         expected = expected + rest.pop(0).astype(np.float64).reshape(-1, *[1] * (expected.ndim - 2))
     if thunk["residual"]:
-        expected = expected + seen(rest[0], "output")
+        expected = expected + seen(rest[0], thunk, "output")
     return found, np.maximum(expected, 0) if thunk["relu"] else expected, library.graphs
 
 
@@ -257,6 +259,41 @@ def test_without_a_plan_a_warning_says_that_a_plain_kernel_computes_it(bias):
     with pytest.warns(RuntimeWarning, match=re.escape(reason) + ".*" + re.escape('{"op": "convolution", "use": "generated"}')):
         _, driver = loaded(conv(2, bias)[0], FakeDriver({"hloom_convolution": lambda *given: None}), fake_libraries(cudnn=library))
     assert ("load", "ptx") in driver.calls("load")
+
+
+@pytest.mark.parametrize("element", ["f16", "f32"])
+@pytest.mark.parametrize(("spatial", "makes"), [(1, "filter"), (2, "filter"), (1, "input"), (2, "input")])
+def test_gradients(spatial, makes, element):
+    """By the definition: what y gains from a change of x or w is, times the gradient by y, what the gradient says."""
+    library = Cudnn()
+    program, inputs = conv(spatial, 0, 0, 0, element=element, makes=makes)
+    (thunk,) = program.manifest["programs"]["main"]["body"]
+    rng = np.random.default_rng(0)
+    values = [rng.standard_normal(shape).astype(DTYPES[dtype]) for dtype, shape in inputs]
+    exe, _ = loaded(program, libraries=fake_libraries(cudnn=library))
+    gradient = seen(exe(*values), thunk, makes).astype(np.float64)
+    read = dict(zip(("input", "output") if makes == "filter" else ("output", "filter"), values))
+    wide = {name: seen(value, thunk, name).astype(np.float64) for name, value in read.items()}
+    change = rng.standard_normal(gradient.shape)
+    x, w = (change if name == makes else wide[name] for name in ("input", "filter"))
+    gained = convolution(x, w, *(thunk[name] for name in ("padding_low", "padding_high", "window_strides", "dilations")))
+    rounded = np.abs(gradient * change).sum() * (1e-3 if element == "f16" else 1e-6)
+    np.testing.assert_allclose((gradient * change).sum(), (gained * wide["output"]).sum(), rtol=0, atol=rounded)
+    (graph,) = library.graphs
+    assert "NONDETERMINISTIC" in graph.deselected and ("TENSOR_CORE" in graph.deselected) == (element == "f32")
+
+
+@pytest.mark.parametrize("makes", ["filter", "input"])
+def test_without_a_plan_a_gradient_has_a_plain_kernel_too(makes):
+    library = Cudnn()
+    library.has_no_plans = True
+    with pytest.warns(RuntimeWarning, match=f"no plan for the gradient by the {makes} of the f16 convolution 2x8x7x6"):
+        loaded(conv(2, 0, 0, 0, makes=makes)[0], FakeDriver({"hloom_convolution": lambda *given: None}), fake_libraries(cudnn=library))
+
+
+def test_gradients_have_no_epilogue():
+    with pytest.raises(DamagedFileError, match="adds to the gradient by its filter"):
+        loaded(conv(2, 0, 0, 1, makes="filter")[0], libraries=fake_libraries(cudnn=Cudnn()))
 
 
 def test_cudnn_missing():

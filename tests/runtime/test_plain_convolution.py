@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from fake_cudnn import convolution
+from fake_cudnn import convolution, gradient_by_filter, gradient_by_input
 
 from hloom.compiler.simulator.ptx import Module, launch
 from hloom.runtime.cuda import plain_convolution
@@ -46,7 +46,17 @@ def grouped(x, w, groups, *window):
 def thunk_of(element, sizes, steps, low, high, dilations, groups, bias, residual, relu, last):
     window = {"window_strides": steps, "padding_low": low, "padding_high": high, "dilations": dilations}
     laid = {f"{name}_strides": strides(each, last) for name, each in sizes.items()}
-    return {"element": element, "groups": groups, "bias": bias, "residual": residual, "relu": relu, **window, **sizes, **laid}
+    return {
+        "element": element,
+        "groups": groups,
+        "bias": bias,
+        "residual": residual,
+        "relu": relu,
+        "makes": "output",
+        **window,
+        **sizes,
+        **laid,
+    }
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case[0]}-{len(case[1]) - 2}d-{case[7]}")
@@ -67,6 +77,38 @@ def test_it_computes_the_convolution(case):
     expected = expected + wide[2] * residual + b.astype(np.float64).reshape(-1, *[1] * len(made)) * bias
     expected = np.maximum(expected, 0) if relu else expected
     found = seen(y, sizes["output"], thunk["output_strides"]).astype(np.float64)
+    np.testing.assert_allclose(found, expected, rtol=TOLERANCE[element], atol=TOLERANCE[element] * np.abs(expected).max())
+
+
+GRADIENTS = [
+    # element, x, w, window strides, padding, dilations, groups, channels last
+    ("f16", [2, 4, 5, 4], [6, 4, 3, 3], [1, 1], [1, 1], [1, 1], 1, True),
+    ("f32", [1, 4, 7, 6], [6, 2, 3, 2], [2, 3], [1, 0], [1, 2], 2, False),
+    ("f64", [2, 3, 9], [3, 1, 3], [2], [3], [2], 3, True),
+    ("bf16", [1, 2, 4, 3, 5], [3, 2, 2, 1, 3], [1, 2, 2], [0, 0, 1], [1, 1, 1], 1, True),
+]
+
+
+@pytest.mark.parametrize("makes", ["filter", "input"])
+@pytest.mark.parametrize("case", GRADIENTS, ids=lambda case: f"{case[0]}-{len(case[1]) - 2}d-{case[6]}")
+def test_it_computes_gradients(case, makes):
+    element, x_sizes, w_sizes, steps, padding, dilations, groups, last = case
+    made = [(n + 2 * a - (t - 1) * d - 1) // s + 1 for n, t, s, a, d in zip(x_sizes[2:], w_sizes[2:], steps, padding, dilations)]
+    sizes = {"input": x_sizes, "filter": w_sizes, "output": [x_sizes[0], w_sizes[0], *made]}
+    thunk = thunk_of(element, sizes, steps, padding, padding, dilations, groups, 0, 0, 0, last) | {"makes": makes}
+    rng, dtype = np.random.default_rng(0), numpy_dtype(element)
+    flat = {name: rng.standard_normal(int(np.prod(each))).astype(dtype) for name, each in sizes.items()}
+    names = {"filter": ("input", "output", "filter"), "input": ("output", "filter", "input")}[makes]
+    block, module = (plain_convolution.THREADS, 1, 1), Module(plain_convolution.text_of(thunk))
+    result, window = np.full_like(flat[makes], np.nan), (padding, padding, steps, dilations)
+    given = [flat[names[0]], flat[names[1]], result]
+    for offsets in plain_convolution.offsets_of(thunk):
+        params = b"".join((array.ctypes.data + offset).to_bytes(8, "little") for array, offset in zip(given, offsets))
+        launch(module, plain_convolution.NAME, plain_convolution.grid_of(thunk), block, 0, params, Everything())
+    wide = {name: seen(flat[name], each, thunk[f"{name}_strides"]).astype(np.float64) for name, each in sizes.items()}
+    function = {"filter": gradient_by_filter, "input": gradient_by_input}[makes]
+    expected = function(*(wide[name] for name in names[:2]), *window, sizes[makes])
+    found = seen(result, sizes[makes], thunk[f"{makes}_strides"]).astype(np.float64)
     np.testing.assert_allclose(found, expected, rtol=TOLERANCE[element], atol=TOLERANCE[element] * np.abs(expected).max())
 
 

@@ -166,7 +166,7 @@ def test_conv(groups):
       input_strides = array<i64: 168, 1, 24, 4>, filter_strides = array<i64: {6 * depth}, 6, 2, 1>,
       output_strides = array<i64: 96, 1, 24, 6>,
       window_strides = array<i64: 2, 1>, padding_low = array<i64: 1, 0>, padding_high = array<i64: 1, 0>, dilations = array<i64: 1, 2>,
-      groups = {groups} : i64, bias = 1 : i64, residual = 1 : i64, relu = 1 : i64, source = []}} : () -> ()"""
+      groups = {groups} : i64, makes = "output", bias = 1 : i64, residual = 1 : i64, relu = 1 : i64, source = []}} : () -> ()"""
     arguments = f"tensor<2x7x6x4xf32>, tensor<6x{depth}x3x2xf32>, tensor<6xf32>, tensor<2x4x4x6xf32>"
     found = _simulated(_program(thunks, arguments=arguments, results="tensor<2x4x4x6xf32>")).run([x, w, bias, residual]).results[0]
     padded = np.pad(x, [(0, 0), (1, 1), (0, 0), (0, 0)]).astype(np.float64)

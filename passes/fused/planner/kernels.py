@@ -102,7 +102,7 @@ def _on_cuda(
     price = library_ps(offer, op.id, cost, program, library_percent)
     flops = contraction_flops(op, program.values)
     library = Kernel("library", offer.ops, offer.reads, (offer.result,), price, moved, flops, offer.library, offer.epilogue)
-    return replace(own, cost_ps=generated_ps(group, offer.padded, cost, program)), library
+    return replace(own, cost_ps=generated_ps(group, offer, cost, program)), library
 
 
 def _told(op: Op, choice: Choice, library: bool, reason: str, before: int = 0, after: int = 0) -> Decision:

@@ -1,7 +1,8 @@
 """A contraction on a CUDA target: by a library, which does some of what follows it, or by a generated kernel, which does all.
 
     library    entering it + reading and writing + flops at `library_percent` of the peak, and a kernel for what it leaves over
-    generated  one kernel, flops at a part of the peak; a padded convolution first needs a copy with the padding
+    generated  one kernel, flops at a part of the peak; a padded convolution first needs a copy with the padding, and with the zeros
+               between the elements that the gradient by a strided convolution's input reads; the library multiplies none of these
 
 Both are in the target's own figures (cost.py). Where few blocks cover the result, as for a matrix times a few vectors, the library splits
 the sum among blocks and adds the parts in a second kernel.
@@ -36,8 +37,8 @@ H200 for 116 MFLOP in bf16, channels last, whose bytes take 6."""
 LIBRARY_TILE = 64 * 64
 """Elements of a result that a block of a library's kernel computes, where there are few."""
 LARGEST_WINDOW = 64
-"""Elements of a window, without its channels, that layers have. A larger one is an image: the convolution is a gradient by weights, whose
-long sums a library's forward kernels do not share among blocks."""
+"""Elements of a window, without its channels, that layers have. A larger one is an image, as in a gradient by weights that is not told as
+one: long sums, which a library's forward kernels do not share among blocks."""
 
 
 @dataclass(frozen=True)
@@ -49,10 +50,14 @@ class Offer:
     reads: frozenset[int]
     result: int
     padded: bool
+    phases: int
+    """How many times as many products as the library's the op has: most are of zeros between the elements of what it reads."""
     depthwise: bool
     """Whether each group has one channel, or one feature."""
-    gradient: bool
-    """Whether the windows are images."""
+    of_images: bool
+    """Whether the windows of a forward convolution are images."""
+    shares_sums: bool
+    """Whether it shares sums among blocks where there are few results, and adds the parts in a second kernel."""
     epilogue: tuple[str, ...]
     """What it could do of what follows."""
 
@@ -81,28 +86,33 @@ def offer_of(group: Group, program: Program, handles: Handles) -> Offer | str:
     ops = tuple(sorted(members & {group.contraction, *map(number_of, found.epilogue.ops)}))
     reads = frozenset(handles.numbers[value] for value in (*found.operands, *found.more))
     form = found.form
-    padded = isinstance(form, Conv) and any((*form.padding_low, *form.padding_high))
+    makes = form.makes if isinstance(form, Conv) else ""
+    phases = prod(form.window_strides) if isinstance(form, Conv) and makes == "input" else 1
+    padded = isinstance(form, Conv) and (phases > 1 or any((*form.padding_low, *form.padding_high)))
     depthwise = isinstance(form, Conv) and form.groups > 1 and (form.filter[1] == 1 or form.filter[0] == form.groups)
-    gradient = isinstance(form, Conv) and prod(form.filter[2:]) > LARGEST_WINDOW
-    return Offer(form.library, ops, reads, handles.numbers[found.epilogue.result], padded, depthwise, gradient, found.offered)
+    of_images = isinstance(form, Conv) and makes == "output" and prod(form.filter[2:]) > LARGEST_WINDOW
+    return Offer(
+        form.library, ops, reads, handles.numbers[found.epilogue.result], padded, phases, depthwise, of_images, makes in ("", "filter"),
+        found.offered,
+    )  # fmt: skip
 
 
 def library_ps(offer: Offer, contraction: int, cost: CostModel, program: Program, library_percent: int) -> int:
     """The time of what the library does."""
     op = program.ops[contraction]
     moved = sum(map(cost.whole, (*offer.reads, offer.result)))
-    arithmetic = cost.contraction(op) * 100 // library_percent
+    arithmetic = cost.contraction(op) * 100 // (library_percent * offer.phases)
     if offer.depthwise:
         arithmetic = contraction_flops(op, cost.values) * SECOND * 1000 // (DEPTHWISE_PERMILLE * cost.target.f32_flops)
     blocks = -(-program.values[op.results[0]].elements // LIBRARY_TILE)
-    if offer.gradient:
+    if offer.of_images:
         arithmetic = arithmetic * cost.target.multiprocessors // min(cost.target.multiprocessors, blocks)
-    split = cost.target.launch_ps if 2 * blocks < cost.target.multiprocessors and op.kind is Kind.MATMUL else 0
+    split = cost.target.launch_ps if 2 * blocks < cost.target.multiprocessors and offer.shares_sums else 0
     return cost.time(moved, arithmetic) + split
 
 
-def generated_ps(group: Group, padded: bool, cost: CostModel, program: Program) -> int:
-    """The time of one kernel that does all of the group."""
+def generated_ps(group: Group, offer: Offer, cost: CostModel, program: Program) -> int:
+    """The time of one kernel that does all of the group, and of the copy that it reads."""
     assert group.contraction is not None
     op = program.ops[group.contraction]
     memory, arithmetic = cost.of(group)
@@ -112,7 +122,7 @@ def generated_ps(group: Group, padded: bool, cost: CostModel, program: Program) 
         rounded = _ROUNDING * _rounded(group, program)
         arithmetic += (group.work() * (EPILOGUE_PERCENT - 100) + rounded * EPILOGUE_PERCENT) * SECOND // (100 * cost.target.f32_flops)
     time = cost.time(memory, arithmetic)
-    return time + cost.time(2 * cost.whole(op.reads[0].value), 0) if padded else time
+    return time + cost.time((1 + offer.phases) * cost.whole(op.reads[0].value), 0) if offer.padded else time
 
 
 def _rounded(group: Group, program: Program) -> int:

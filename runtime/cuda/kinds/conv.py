@@ -1,4 +1,4 @@
-"""thunk.conv: a convolution by cuDNN, with residual, bias and activation in the same graph of operations.
+"""thunk.conv: a convolution by cuDNN, with residual, bias and activation in the same graph of operations; or one of its gradients.
 
 The strides of the thunk are cuDNN's: nothing is laid out again. The plan is made when the program is loaded. Where cuDNN has none for a
 convolution without a bias (channels first, with relu or residual: no engine), it gets a bias of zeros. Where it has none at all, a warning
@@ -20,11 +20,23 @@ from ..libraries import checked, generated_instead
 from ..step import BufferAddresses, Context, Needs, Step
 
 _TENSORS = ("input", "filter", "output")
+_EPILOGUE = ("bias", "residual", "relu")
 _WINDOW = ("window_strides", "padding_low", "padding_high", "dilations")
 _TYPES = {"f16": "HALF", "bf16": "BFLOAT16", "f32": "FLOAT", "f64": "DOUBLE"}
 _INEXACT_SUM = ("REDUCED_PRECISION_REDUCTION",)
 _INEXACT = {"f32": ("TENSOR_CORE", "DOWN_CONVERT_INPUTS", *_INEXACT_SUM)}
 """Plans that cuDNN would choose first and that do not compute what the thunk says: f32 as tf32 or less, sums in less than f32."""
+READS = {"output": ("input", "filter"), "filter": ("input", "output"), "input": ("output", "filter")}
+"""What is read to compute what it `makes`: y of x and w; the gradient by w of x and that by y; the gradient by x of that by y and w."""
+_UNORDERED = ("NONDETERMINISTIC",)
+"""Of gradients also those that add in the order in which blocks come."""
+_METHODS = {
+    "output": ("conv_fprop", ("image", "weight")),
+    "filter": ("conv_wgrad", ("image", "loss")),
+    "input": ("conv_dgrad", ("loss", "filter")),
+}
+"""Of cuDNN's graphs, with the names of what they read."""
+LETTERS = {"input": "x", "filter": "w", "output": "y"}
 
 
 _FIELDS = {
@@ -32,8 +44,9 @@ _FIELDS = {
     **dict.fromkeys(_TENSORS, each(SIZE, least=3, most=5)),
     **dict.fromkeys((f"{name}_strides" for name in _TENSORS), each(SIZE, least=3, most=5)),
     **dict.fromkeys(_WINDOW, each(INSIDE, least=1, most=3)),
-    **dict.fromkeys(("bias", "residual", "relu"), BIT),
+    **dict.fromkeys(_EPILOGUE, BIT),
     "groups": integer(1, MOST),
+    "makes": one_of(*READS),
     "element": one_of(*FLOATS),
     "source": NAMES,
 }
@@ -50,8 +63,10 @@ class ConvStep(Step, kind="conv", fields=_FIELDS):
             yield "has sizes, strides and windows of different numbers of dimensions"
             return
         if len(op["reads"]) != 2 + op["bias"] + op["residual"] or len(op["writes"]) != 1:
-            yield "wants x, w, the bias and the residual to read, and one slice to write"
+            yield "wants two tensors, the bias and the residual to read, and one slice to write"
             return
+        if op["makes"] != "output" and any(op[name] for name in _EPILOGUE):
+            yield f"adds to the gradient by its {op['makes']}"
         if not groups_fit(op):
             yield f"has {op['groups']} groups, which do not take {op['input'][1]} to {op['filter'][0]} channels"
         for extent, tap, made in wrong_windows(op):
@@ -60,8 +75,8 @@ class ConvStep(Step, kind="conv", fields=_FIELDS):
 
     def __init__(self, thunk: Thunk):
         super().__init__(thunk)
-        self.bias, self.residual, self.relu = (bool(thunk[name]) for name in ("bias", "residual", "relu"))
-        self.empty = 0 in thunk["output"]
+        self.bias, self.residual, self.relu = (bool(thunk[name]) for name in _EPILOGUE)
+        self.empty = 0 in thunk[thunk["makes"]]
         self.zero_bias = self.is_plain = False
 
     @checked("cuDNN", "planning a convolution")
@@ -82,15 +97,16 @@ class ConvStep(Step, kind="conv", fields=_FIELDS):
             return self._build(self.bias)
         except Exception as error:
             reason = str(error).partition("\n")[0]
-        self.zero_bias = not self.bias
+        self.zero_bias = not self.bias and self.thunk["makes"] == "output"
         if self.zero_bias:
             with contextlib.suppress(Exception):
                 return self._build(True)
         sizes = " * ".join("x".join(map(str, self.thunk[name])) for name in ("input", "filter"))
-        raise NoPlan(f"cuDNN has no plan for the {self.thunk['element']} convolution {sizes}: {reason}")
+        gradient = {"output": ""}.get(self.thunk["makes"], f"gradient by the {self.thunk['makes']} of the ")
+        raise NoPlan(f"cuDNN has no plan for the {gradient}{self.thunk['element']} convolution {sizes}: {reason}")
 
     def _build(self, with_bias: bool) -> tuple[Any, list[Any]]:
-        """The graph with its plan, and its tensors: x, w, bias, residual, y, those that there are."""
+        """The graph with its plan, and its tensors: the two of the product, bias, residual, the result; those that there are."""
         cudnn, thunk = self._cudnn, self.thunk
         io = getattr(cudnn.data_type, _TYPES[thunk["element"]])
         compute = cudnn.data_type.DOUBLE if thunk["element"] == "f64" else cudnn.data_type.FLOAT
@@ -99,12 +115,11 @@ class ConvStep(Step, kind="conv", fields=_FIELDS):
         def tensor(name: str, sizes: list[int], strides: list[int]) -> Any:
             return graph.tensor(name=name, dim=_planar(sizes), stride=_planar(strides, strides[1]), data_type=io)
 
-        x = tensor("x", thunk["input"], thunk["input_strides"])
-        w = tensor("w", thunk["filter"], thunk["filter_strides"])
-        tensors = [x, w]
-        y = graph.conv_fprop(
-            image=x,
-            weight=w,
+        makes = thunk["makes"]
+        tensors = [tensor(LETTERS[name], thunk[name], thunk[f"{name}_strides"]) for name in READS[makes]]
+        method, roles = _METHODS[makes]
+        y = getattr(graph, method)(
+            **dict(zip(roles, tensors)),
             pre_padding=_window(thunk["padding_low"], 0),
             post_padding=_window(thunk["padding_high"], 0),
             stride=_window(thunk["window_strides"], 1),
@@ -125,13 +140,14 @@ class ConvStep(Step, kind="conv", fields=_FIELDS):
         if self.relu:
             y = graph.relu(input=y)
         y.set_output(True).set_data_type(io)
-        y.set_dim(_planar(thunk["output"])).set_stride(_planar(thunk["output_strides"], thunk["output_strides"][1]))
+        strides = thunk[f"{makes}_strides"]
+        y.set_dim(_planar(thunk[makes])).set_stride(_planar(strides, strides[1]))
         tensors.append(y)
         graph.validate()
         graph.build_operation_graph()
         graph.create_execution_plans([cudnn.heur_mode.A, cudnn.heur_mode.FALLBACK])
-        notes = [getattr(cudnn.numerical_note, name) for name in _INEXACT.get(thunk["element"], _INEXACT_SUM)]
-        graph.deselect_numeric_notes(notes)
+        excluded = (*_INEXACT.get(thunk["element"], _INEXACT_SUM), *(_UNORDERED if makes != "output" else ()))
+        graph.deselect_numeric_notes([getattr(cudnn.numerical_note, name) for name in excluded])
         graph.check_support()
         graph.build_plans()
         return graph, tensors
@@ -155,8 +171,11 @@ class ConvStep(Step, kind="conv", fields=_FIELDS):
     def _execute_plainly(self, recorder: Any, buffers: BufferAddresses) -> None:
         if self.empty:
             return
-        addresses = [buffers.address(at) for at in (*self.thunk.reads, *self.thunk.writes)]
-        recorder.launch(self._kernel, plain_convolution.grid_of(self.thunk.attributes), (plain_convolution.THREADS, 1, 1), 0, addresses)
+        starts = [buffers.address(at) for at in (*self.thunk.reads, *self.thunk.writes)]
+        grid, block = plain_convolution.grid_of(self.thunk.attributes), (plain_convolution.THREADS, 1, 1)
+        for offsets in plain_convolution.offsets_of(self.thunk.attributes):
+            addresses = [start + offset for start, offset in zip(starts, offsets)]
+            recorder.launch(self._kernel, grid, block, 0, addresses)
 
 
 def _planar(values: list[int], between: int = 1) -> list[int]:
@@ -190,12 +209,12 @@ def wrong_windows(op: Op) -> Iterator[tuple[int, int, int]]:
 
 
 def tensors(op: Op) -> list[Tensor]:
-    """x, w and y, then the residual and the bias where there are any."""
-    places = [(op[name], op[f"{name}_strides"], op["element"]) for name in _TENSORS]
-    x, w, *more = op["reads"]
-    found = [Tensor("x", *places[0], x), Tensor("w", *places[1], w), Tensor("y", *places[2], op["writes"][0])]
+    """The two of the product and its result, then the residual and the bias where there are any."""
+    first, second, *more = op["reads"]
+    slices = zip((*READS[op["makes"]], op["makes"]), (first, second, op["writes"][0]))
+    found = [Tensor(LETTERS[name], op[name], op[f"{name}_strides"], op["element"], at) for name, at in slices]
     if op["residual"]:
-        found.append(Tensor("the residual", *places[2], more[-1]))
+        found.append(Tensor("the residual", op["output"], op["output_strides"], op["element"], more[-1]))
     if op["bias"]:
         found.append(Tensor("the bias", op["filter"][:1], (1,), op["element"], more[0]))
     return found

@@ -11,7 +11,7 @@ func.func @main(%a: memref<2x3xf16>, %b: memref<3x4xf16>, %c: memref<2x4xf16>) {
 
 func.func @main(%x: memref<1x2x8xf16>, %w: memref<3x2x3xf16>, %y: memref<1x3x5xf16>) {
   // expected-error @+1 {{y reaches past its buffer memref<1x3x5xf16>}}
-  "lhlo.conv"(%x, %w, %y) {bias = 0 : i64, dilations = array<i64: 1>, filter = array<i64: 3, 2, 3>, filter_strides = array<i64: 6, 3, 1>, groups = 1 : i64, input = array<i64: 1, 2, 8>, input_strides = array<i64: 16, 8, 1>, operandSegmentSizes = array<i32: 1, 1, 0, 1>, output = array<i64: 1, 3, 6>, output_strides = array<i64: 18, 6, 1>, padding_high = array<i64: 0>, padding_low = array<i64: 0>, relu = 0 : i64, residual = 0 : i64, source = [], window_strides = array<i64: 1>} : (memref<1x2x8xf16>, memref<3x2x3xf16>, memref<1x3x5xf16>) -> ()
+  "lhlo.conv"(%x, %w, %y) {bias = 0 : i64, dilations = array<i64: 1>, filter = array<i64: 3, 2, 3>, filter_strides = array<i64: 6, 3, 1>, groups = 1 : i64, input = array<i64: 1, 2, 8>, input_strides = array<i64: 16, 8, 1>, makes = "output", operandSegmentSizes = array<i32: 1, 1, 0, 1>, output = array<i64: 1, 3, 6>, output_strides = array<i64: 18, 6, 1>, padding_high = array<i64: 0>, padding_low = array<i64: 0>, relu = 0 : i64, residual = 0 : i64, source = [], window_strides = array<i64: 1>} : (memref<1x2x8xf16>, memref<3x2x3xf16>, memref<1x3x5xf16>) -> ()
   return
 }
 
@@ -33,12 +33,19 @@ func.func @main(%x: memref<1x2x8xf16>, %w: memref<3x2x3xf16>, %y: memref<1x3x5xf
 
 "thunk.program"() ({
   // expected-error @+1 {{a window of 3 over 8 elements gives no 5}}
-  "thunk.conv"() {bias = 0 : i64, dilations = array<i64: 1>, element = f16, filter = array<i64: 1, 1, 3>, filter_strides = array<i64: 3, 3, 1>, groups = 1 : i64, input = array<i64: 1, 1, 8>, input_strides = array<i64: 8, 8, 1>, output = array<i64: 1, 1, 5>, output_strides = array<i64: 5, 5, 1>, padding_high = array<i64: 0>, padding_low = array<i64: 0>, reads = array<i64: 0, 0, 16, 0, 0, 16>, relu = 0 : i64, residual = 0 : i64, source = [], window_strides = array<i64: 1>, writes = array<i64: 1, 0, 16>} : () -> ()
+  "thunk.conv"() {bias = 0 : i64, dilations = array<i64: 1>, element = f16, filter = array<i64: 1, 1, 3>, filter_strides = array<i64: 3, 3, 1>, groups = 1 : i64, input = array<i64: 1, 1, 8>, input_strides = array<i64: 8, 8, 1>, makes = "output", output = array<i64: 1, 1, 5>, output_strides = array<i64: 5, 5, 1>, padding_high = array<i64: 0>, padding_low = array<i64: 0>, reads = array<i64: 0, 0, 16, 0, 0, 16>, relu = 0 : i64, residual = 0 : i64, source = [], window_strides = array<i64: 1>, writes = array<i64: 1, 0, 16>} : () -> ()
 }) {arena_bytes = 64 : i64, argument_bytes = array<i64: 32>, constants = [], result_bytes = array<i64: 32>, signature = (tensor<8xf32>) -> tensor<8xf32>, sym_name = "main", value_attributes = [{}, {}]} : () -> ()
 
 // -----
 
 "thunk.program"() ({
   // expected-error @+1 {{2 groups do not take 1 to 1 channels}}
-  "thunk.conv"() {bias = 0 : i64, dilations = array<i64: 1>, element = f16, filter = array<i64: 1, 1, 3>, filter_strides = array<i64: 3, 3, 1>, groups = 2 : i64, input = array<i64: 1, 1, 8>, input_strides = array<i64: 8, 8, 1>, output = array<i64: 1, 1, 6>, output_strides = array<i64: 6, 6, 1>, padding_high = array<i64: 0>, padding_low = array<i64: 0>, reads = array<i64: 0, 0, 16, 0, 0, 16>, relu = 0 : i64, residual = 0 : i64, source = [], window_strides = array<i64: 1>, writes = array<i64: 1, 0, 16>} : () -> ()
+  "thunk.conv"() {bias = 0 : i64, dilations = array<i64: 1>, element = f16, filter = array<i64: 1, 1, 3>, filter_strides = array<i64: 3, 3, 1>, groups = 2 : i64, input = array<i64: 1, 1, 8>, input_strides = array<i64: 8, 8, 1>, makes = "output", output = array<i64: 1, 1, 6>, output_strides = array<i64: 6, 6, 1>, padding_high = array<i64: 0>, padding_low = array<i64: 0>, reads = array<i64: 0, 0, 16, 0, 0, 16>, relu = 0 : i64, residual = 0 : i64, source = [], window_strides = array<i64: 1>, writes = array<i64: 1, 0, 16>} : () -> ()
+}) {arena_bytes = 64 : i64, argument_bytes = array<i64: 32>, constants = [], result_bytes = array<i64: 32>, signature = (tensor<8xf32>) -> tensor<8xf32>, sym_name = "main", value_attributes = [{}, {}]} : () -> ()
+
+// -----
+
+"thunk.program"() ({
+  // expected-error @+1 {{computes filter, or adds to a gradient}}
+  "thunk.conv"() {bias = 0 : i64, dilations = array<i64: 1>, element = f16, filter = array<i64: 1, 1, 3>, filter_strides = array<i64: 3, 3, 1>, groups = 1 : i64, input = array<i64: 1, 1, 8>, input_strides = array<i64: 8, 8, 1>, makes = "filter", output = array<i64: 1, 1, 6>, output_strides = array<i64: 6, 6, 1>, padding_high = array<i64: 0>, padding_low = array<i64: 0>, reads = array<i64: 0, 0, 16, 0, 16, 12>, relu = 1 : i64, residual = 0 : i64, source = [], window_strides = array<i64: 1>, writes = array<i64: 1, 0, 6>} : () -> ()
 }) {arena_bytes = 64 : i64, argument_bytes = array<i64: 32>, constants = [], result_bytes = array<i64: 32>, signature = (tensor<8xf32>) -> tensor<8xf32>, sym_name = "main", value_attributes = [{}, {}]} : () -> ()

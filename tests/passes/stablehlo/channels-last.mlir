@@ -153,3 +153,29 @@ module attributes {hloom.target = {kind = "cuda"}} {
     return %0 : tensor<2x3x8xf64>
   }
 }
+
+// -----
+
+module attributes {hloom.target = {kind = "cuda"}} {
+
+// Changed: gradients have their images outside and the channels last, and the one by the weights lies as the weights do.
+// CHECK-LABEL: func.func @by_weights(
+// CHECK-SAME: %[[X:.*]]: tensor<4x8x9x9xf16>, %[[DY:.*]]: tensor<4x16x9x9xf16>
+// CHECK-DAG: %[[A:.*]] = stablehlo.transpose %[[X]], dims = [0, 2, 3, 1]
+// CHECK-DAG: %[[B:.*]] = stablehlo.transpose %[[DY]], dims = [0, 2, 3, 1]
+// CHECK: stablehlo.convolution(%[[A]], %[[B]]) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[f, 0, 1, b]
+func.func @by_weights(%x: tensor<4x8x9x9xf16>, %dy: tensor<4x16x9x9xf16>) -> tensor<16x8x3x3xf16> {
+  %0 = stablehlo.convolution(%x, %dy) dim_numbers = [f, b, 0, 1]x[i, o, 0, 1]->[f, b, 0, 1], window = {pad = [[1, 1], [1, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x8x9x9xf16>, tensor<4x16x9x9xf16>) -> tensor<16x8x3x3xf16>
+  return %0 : tensor<16x8x3x3xf16>
+}
+
+// CHECK-LABEL: func.func @by_input(
+// CHECK: stablehlo.convolution({{.*}}) dim_numbers = [b, 0, 1, f]x[i, 0, 1, o]->[b, 0, 1, f]
+func.func @by_input(%dy: tensor<4x16x4x4xf16>, %w: tensor<16x8x3x3xf16>) -> tensor<4x8x9x9xf16> {
+  %0 = stablehlo.convolution(%dy, %w) dim_numbers = [b, f, 0, 1]x[i, o, 0, 1]->[b, f, 0, 1],
+    window = {pad = [[2, 2], [2, 2]], lhs_dilate = [2, 2], reverse = [1, 1]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<4x16x4x4xf16>, tensor<16x8x3x3xf16>) -> tensor<4x8x9x9xf16>
+  return %0 : tensor<4x8x9x9xf16>
+}
+}

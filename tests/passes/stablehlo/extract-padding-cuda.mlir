@@ -34,4 +34,30 @@ module attributes {hloom.target = {kind = "cuda"}} {
       {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x3x8xf64>, tensor<4x3x3xf64>) -> tensor<1x4x8xf64>
     return %0, %1, %2 : tensor<1x4x7xf16>, tensor<1x4x15xf16>, tensor<1x4x8xf64>
   }
+  // Declined: gradients as a library has them, by the weights (of groups, too) and by the input of a strided convolution.
+  // CHECK-LABEL: func.func @gradients
+  // CHECK-NOT: stablehlo.pad
+  // CHECK: stablehlo.convolution({{.*}}pad = {{\[}}[1, 0]]{{.*}}batch_group_count = 1
+  // CHECK: stablehlo.convolution({{.*}}pad = {{\[}}[1, 0]]{{.*}}batch_group_count = 2
+  // CHECK: stablehlo.convolution({{.*}}pad = {{\[}}[1, 2]], lhs_dilate = [2], reverse = [true]
+  func.func @gradients(%x: tensor<2x8x4xf16>, %dy: tensor<2x4x6xf16>, %w: tensor<3x4x6xf16>)
+      -> (tensor<3x4x6xf16>, tensor<3x2x6xf16>, tensor<2x8x4xf16>) {
+    %0 = stablehlo.convolution(%x, %dy) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {pad = [[1, 0]], rhs_dilate = [2]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x4xf16>, tensor<2x4x6xf16>) -> tensor<3x4x6xf16>
+    %1 = stablehlo.convolution(%x, %dy) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {pad = [[1, 0]], rhs_dilate = [2]}
+      {batch_group_count = 2 : i64, feature_group_count = 1 : i64} : (tensor<2x8x4xf16>, tensor<2x4x6xf16>) -> tensor<3x2x6xf16>
+    %2 = stablehlo.convolution(%dy, %w) dim_numbers = [b, 0, f]x[0, o, i]->[b, 0, f], window = {pad = [[1, 2]], lhs_dilate = [2], reverse = [1]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x4x6xf16>, tensor<3x4x6xf16>) -> tensor<2x8x4xf16>
+    return %0, %1, %2 : tensor<3x4x6xf16>, tensor<3x2x6xf16>, tensor<2x8x4xf16>
+  }
+
+  // Changed: of a convolution with other padding behind than before, which is the gradient of one of padded images.
+  // CHECK-LABEL: func.func @padded_behind
+  // CHECK: %[[P:.*]] = stablehlo.pad %arg0, {{.*}}low = [0, 0, 0], high = [0, 1, 0]
+  // CHECK: stablehlo.convolution(%[[P]], %arg1) {{.*}}pad = {{\[}}[0, 0]]
+  func.func @padded_behind(%x: tensor<2x8x4xf16>, %dy: tensor<2x4x6xf16>) -> tensor<3x4x6xf16> {
+    %0 = stablehlo.convolution(%x, %dy) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {pad = [[0, 1]], rhs_dilate = [2]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x8x4xf16>, tensor<2x4x6xf16>) -> tensor<3x4x6xf16>
+    return %0 : tensor<3x4x6xf16>
+  }
 }
