@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from torch_mlir import ir
 
@@ -149,7 +149,7 @@ def _is_taken(op: ir.Operation, elements: Collection[str]) -> bool:
     return 3 <= x.rank <= 5 and len(kinds) == 1 and kinds <= {*elements} and all(prod(kind.shape) for kind in (x, w, y))
 
 
-def _laid(value: ir.Value, name: str, order: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
+def _laid(value: ir.Value, name: str, order: tuple[int, ...]) -> dict[str, Any]:
     """Sizes and strides of a row-major tensor, its dimensions in that order."""
     shape = ir.RankedTensorType(value.type).shape
     return {name: tuple(shape[d] for d in order), f"{name}_strides": tuple(prod(shape[d + 1 :]) for d in order)}

@@ -64,10 +64,10 @@ def _convolution(op: ir.Operation) -> Values:
 
 def _turned(op: ir.Operation, dims: ConvDims) -> ir.Value:
     """The weights as they lie when the windows are reversed in each dimension."""
-    weights = op.operands[1]
-    now = reversal(op) or [False] * len(dims.spatial[1])
-    turned = {d for d, reverse in zip(dims.spatial[1], now) if not reverse and build.shape_of(weights)[d] > 1}
+    weights, now = op.operands[1], reversal(op) or [False] * len(dims.spatial[1])
+    turned = {d for d, reverse in zip(dims.spatial[1], now) if not reverse}
     before = producer(weights, "stablehlo.reverse")
     if before is not None:
         weights, turned = before.operands[0], turned ^ {*integers(before, "dimensions")}
+    turned = {d for d in turned if build.shape_of(weights)[d] > 1}
     return build.reverse(weights, sorted(turned)) if turned else weights
