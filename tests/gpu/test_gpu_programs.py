@@ -138,6 +138,39 @@ def test_convolutions_in_f32_are_no_tf32(tmp_path):
     np.testing.assert_allclose(exe(x, w), expected, rtol=1e-4, atol=2e-4)  # tf32 would be off by 1e-2
 
 
+GRADIENTS = """
+func.func @main(%x: tensor<2x14x14x32xf32>, %w: tensor<3x3x32x64xf32>, %dy: tensor<2x7x7x64xf32>)
+    -> (tensor<2x14x14x32xf32>, tensor<3x3x32x64xf32>) {
+  %r = stablehlo.reverse %w, dims = [0, 1] : tensor<3x3x32x64xf32>
+  %dx = stablehlo.convolution(%dy, %r) dim_numbers = [b, 0, 1, f]x[0, 1, o, i]->[b, 0, 1, f],
+    window = {pad = [[1, 2], [1, 2]], lhs_dilate = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+    : (tensor<2x7x7x64xf32>, tensor<3x3x32x64xf32>) -> tensor<2x14x14x32xf32>
+  %dw = stablehlo.convolution(%x, %dy) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f],
+    window = {pad = [[1, 0], [1, 0]], rhs_dilate = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+    : (tensor<2x14x14x32xf32>, tensor<2x7x7x64xf32>) -> tensor<3x3x32x64xf32>
+  return %dx, %dw : tensor<2x14x14x32xf32>, tensor<3x3x32x64xf32>
+}
+"""
+
+
+def test_gradients_of_convolutions(tmp_path):
+    """Of 3 x 3 taps and stride 2, padded by 1: by the library's own gradients, in f32, the same at each run."""
+    artifact = made(GRADIENTS, policy={"kernel": [{"op": "convolution", "use": "library"}]})
+    pytest.importorskip("cudnn")
+    exe = Executable(artifact)
+    x, w, dy = (RNG.standard_normal(shape, np.float32) for shape in ((2, 14, 14, 32), (3, 3, 32, 64), (2, 7, 7, 64)))
+    dx, dw = exe(x, w, dy)
+    wide = np.pad(x.astype(np.float64), [(0, 0), (1, 1), (1, 1), (0, 0)])
+    windows = np.lib.stride_tricks.sliding_window_view(wide, (3, 3), axis=(1, 2))[:, ::2, ::2]
+    by_x, told = np.zeros_like(wide), np.einsum("nhwk,ijck->nhwcij", dy.astype(np.float64), w.astype(np.float64))
+    for i, j in np.ndindex(3, 3):
+        by_x[:, i : i + 13 : 2, j : j + 13 : 2] += told[..., i, j]
+    np.testing.assert_allclose(dx, by_x[:, 1:-1, 1:-1], rtol=1e-4, atol=2e-4)
+    np.testing.assert_allclose(dw, np.einsum("nhwcij,nhwk->ijck", windows, dy.astype(np.float64)), rtol=1e-4, atol=2e-4)
+    for again, first in zip(exe(x, w, dy), (dx, dw), strict=True):
+        assert np.array_equal(again, first)
+
+
 def test_another_architecture_is_refused(tmp_path):
     exe = build(ELEMENTWISE, tmp_path)
     exe.program.manifest["target"]["cpu"] = "sm_70"
