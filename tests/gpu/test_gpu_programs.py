@@ -153,7 +153,7 @@ func.func @main(%x: tensor<2x14x14x32xf32>, %w: tensor<3x3x32x64xf32>, %dy: tens
 """
 
 
-def test_gradients_of_convolutions(tmp_path):
+def test_gradients_of_convolutions_are_no_tf32(tmp_path):
     """Of 3 x 3 taps and stride 2, padded by 1: by the library's own gradients, in f32, the same at each run."""
     artifact = made(GRADIENTS, policy={"kernel": [{"op": "convolution", "use": "library"}]})
     pytest.importorskip("cudnn")
