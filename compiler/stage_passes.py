@@ -45,6 +45,7 @@ STABLEHLO = [
     "scale-sums",
     "split-windows",
     "split-extremes",
+    "depthwise-gradients",
     "strided-gradients",
     "split-phases",
     "channels-first",

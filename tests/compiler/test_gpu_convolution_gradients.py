@@ -72,6 +72,8 @@ CASES = [
     Case((3, 8, 8, 8), (1, 1, 8, 16), stride=2, made=("input",)),
     Case((2, 8, 9, 8), (3, 3, 4, 16), padding=SAME, groups=2),
     Case((2, 8, 9, 16), (3, 3, 1, 16), stride=2, padding=SAME, groups=16, made=("filter",)),
+    Case((2, 8, 9, 16), (3, 5, 1, 16), "bf16", padding=((2, 1), (2, 2)), dilation=2, groups=16, made=("output",)),
+    Case((2, 8, 9, 16), (3, 3, 1, 16), "f16", padding=SAME, groups=16, first=True, made=("filter",)),
     Case((2, 17, 8), (4, 8, 16), stride=2, padding=((1, 1),), made=STRIDED),
     Case((2, 5, 6, 4, 8), (3, 3, 3, 8, 8), stride=2, padding=((1, 1),) * 3, made=STRIDED),
     Case((2, 9, 9, 16), (3, 3, 16, 8), padding=((1, 0), (0, 2))),
