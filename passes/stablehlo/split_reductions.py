@@ -7,10 +7,11 @@ After:
     %1 = stablehlo.reduce(%p init: %neutral) applies stablehlo.add across dimensions = [1] : … -> tensor<80x64xf32>
     %0 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0] : … -> tensor<64xf32>
 
-Whatever computes %x goes with the parts. The longest reduced dimension is split, into a divisor of its extent; the parts start from the
-neutral value, so that an initial value counts once. For a CPU, reduced dimensions side by side are one, so that a part lies in one piece;
-how many parts there are depends on the shape alone, so that results are the same on any number of threads. Sums and products of f16 and
-bf16 are split in f32 there, to be rounded once.
+Whatever computes %x goes with the parts. The outermost reduced dimension is split that gives at least half as many parts as another would,
+into a divisor of its extent: images are one after the other, where their lines may be parts of others, or every second one. The parts start
+from the neutral value, so that an initial value counts once. For a CPU, reduced dimensions side by side are one, so that a part lies in one
+piece; how many parts there are depends on the shape alone, so that results are the same on any number of threads. Sums and products of f16
+and bf16 are split in f32 there, to be rounded once.
 
 Must hold: nothing. Declined: reductions by anything but one op that has a neutral value (sums, products,
 extremes, logic); those that have blocks enough, or elements so few that a second kernel costs more.
@@ -65,11 +66,11 @@ def _split(op: ir.Operation, target: TargetView) -> Values:
         return None
     if target.kind != "cuda":
         return _split_for_threads(op, combining, operand, init, dims)
-    dim = max(dims, key=lambda d: shape[d])
-    parts = parts_for_blocks(shape, dims, dim, target)
-    if parts == 1:
+    parts = {dim: parts_for_blocks(shape, dims, dim, target) for dim in sorted(dims)}
+    dim = next(dim for dim in parts if 2 * parts[dim] > max(parts.values()))
+    if parts[dim] == 1:
         return None
-    return _in_parts(op, operand, init, neutral, dims, dim, parts)
+    return _in_parts(op, operand, init, neutral, dims, dim, parts[dim])
 
 
 def _split_for_threads(op: ir.Operation, combining: str, operand: ir.Value, init: ir.Value, dims: list[int]) -> Values:

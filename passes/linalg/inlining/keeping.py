@@ -171,10 +171,12 @@ def _pays_inlined(node: Node, points: list[tuple[Node, Point | int]]) -> bool:
 
 
 def _is_never_kept(node: Node, uses: list[tuple[int, Use]], points: list[tuple[Node, Point | int]]) -> bool:
-    """Whether a GPU's threads evaluate the node wherever they read it: in windows. Kept, it would only be whole in every tile."""
+    """Whether a GPU's threads evaluate the node wherever they read it: in windows, and at computed places. Kept, it would only be whole in
+    every tile."""
     if target_of(node.generic.op).kind != "cuda" or len(points) > MOST_POINTS or not all(_fits(node, root, at) for root, at in points):
         return False
-    return any(use.indexing is not None and any(dim_position(e) is None for e in use.indexing.results) for _, use in uses)
+    in_windows = any(use.indexing is not None and any(dim_position(e) is None for e in use.indexing.results) for _, use in uses)
+    return in_windows or any(isinstance(at, int) for _, at in points)
 
 
 def _fits(node: Node, root: Node, at: Point | int) -> bool:
