@@ -18,13 +18,21 @@ from hloom.dialects.target import TargetView
 from ...common.affine import dim_position, used_dims
 from ...common.axes import Axes, TileOp, even_size
 from ...common.contraction import input_loops
+from ...common.linear_index import LinearIndex, linear_results
+from ...common.rewriting import defining_op
 from ...common.winograd import FilterLoops, is_transformed, outputs_of, room_beside, tiles_along, tiles_kept, tiles_together
 from .cutting import cut, panels
 
 _BLOCK = 64
 """Output channels of a tile where the weights are not packed."""
 _CHANNELS = 128
-"""Channels of a tile of a convolution that is one for each channel."""
+"""Channels of a tile of a convolution that is one for each channel, where a tile has not all of them."""
+_LINES, _LEAST_LINES = 8, 2
+"""Of a tile that has all channels: more share little more of the pixels."""
+_ENOUGH, _MOST_READ = 1.25, 2
+"""Pixels that a tile reads, for each that the one before it has not read: fewer lines of few taps come from memory sooner."""
+_NEAR = 5 / 8
+"""Of L2 for the pixels of a tile and of the next."""
 _PIXELS = 96
 _POINTS = 4096
 """Results of a tile of whole pictures."""
@@ -33,7 +41,7 @@ _LANES = 128
 _LEAST_TILES = 16
 """Winograd tiles of a tile, at least, which the threads share."""
 _TILES_A_CORE = 4
-"""Of a Winograd convolution, where they are large enough."""
+"""Where they are large enough."""
 
 
 def has_windows(hero: TileOp) -> bool:
@@ -59,9 +67,12 @@ def convolution_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     lanes = target.vector_bits // (8 * element_bytes(_kinds(hero)[0].element_type))
     narrow = bool(groups) and output[-1] in columns and axes.extent[output[-1]] < lanes  # several share a register
     sizes = {axis: 1 for axis in groups if axis in axes.tileable and not narrow}
+    together = None
     if output[-1] in sizes:
         del sizes[output[-1]]
-        cut(sizes, axes, [output[-1]], _channels(axes.extent[output[-1]], hero, target))
+        together = _lines_of_all_channels(hero, axes, lines, target)
+        if together is None:
+            cut(sizes, axes, [output[-1]], _channels(axes.extent[output[-1]], hero, target))
     widths = panels(hero)
     sizes |= {axis: widths[axis] for axis in columns if axis in widths and axis in axes.tileable}
     cut(sizes, axes, [a for a in columns if a not in sizes], _BLOCK)
@@ -69,7 +80,7 @@ def convolution_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
         cut(sizes, axes, lines, _PIXELS)
     else:
         line = axes.extent[lines[-1]] if lines else 1
-        cut(sizes, axes, lines[:-1], max(1, _PIXELS // line))
+        cut(sizes, axes, lines[:-1], together or max(1, _PIXELS // line))
     cores = max(2, target.cores)
     if narrow and prod(ceil(axes.extent[axis] / size) for axis, size in sizes.items()) < cores:
         _cut_groups(sizes, axes, groups[-1], lanes // axes.extent[output[-1]], cores)
@@ -93,10 +104,57 @@ def _channels(count: int, hero: TileOp, target: TargetView) -> int:
     """Channels of a tile, at most: whole registers that divide all of them, if there is such a number. A gradient by weights goes over
     all images for each tile: it has one a core, and reads whole pixels on one."""
     lanes = target.vector_bits // (8 * element_bytes(_kinds(hero)[0].element_type))
-    images = dim_position(hero.maps[0].results[0])
-    if images is not None and not hero.parallel[images]:
+    if _sums_images(hero):
         return ceil(count / max(1, target.cores) / lanes) * lanes
     return next((n for n in range(_CHANNELS // lanes * lanes, lanes, -lanes) if count % n == 0), _CHANNELS)
+
+
+def _lines_of_all_channels(hero: TileOp, axes: Axes, lines: list[int], target: TargetView) -> int | None:
+    """Lines of a tile that has all channels of a convolution of one for each: its pixels are one piece of memory, of which the next tile's
+    can be asked for (passes/vector/nests/next_tile.py). So few that most of what it reads no other tile reads.
+
+    None where L2 does not hold these beside the next tile's; where cores would have too few tiles; of a gradient by weights; and of pixels
+    that are no whole cache lines, of which chunks of channels share some: a line of results leaves them in the first cache.
+    """
+    moves = linear_results(hero.maps[0], [LinearIndex({loop: 1}) for loop in range(len(hero.axes))])
+    if len(lines) < 2 or moves is None or _sums_images(hero):
+        return None
+    line, alone = hero.axes.index(lines[-2]), [hero.axes.index(axis) for axis in lines[:-2]]
+    shape = _without_zeros(hero.inputs[0]).shape
+    nbytes = element_bytes(_kinds(hero)[0].element_type)
+    if shape[-1] * nbytes % target.cache_line_bytes and prod(shape) * nbytes <= target.llc_bytes // 4:
+        return None
+    along = next(place for place, index in enumerate(moves) if line in index.terms)
+    step = moves[along].terms[line]
+
+    def lines_read(count: int) -> tuple[int, int]:
+        """How many lines of pixels so many lines of results read, and the bytes of these and of what the next tile reads beside them."""
+        inside = [1 if loop in alone else count if loop == line else extent for loop, extent in enumerate(hero.extents)]
+        reach = [1 + sum(far * (inside[loop] - 1) for loop, far in index.terms.items()) for index in moves]
+        read = list(map(min, reach, shape))
+        return read[along], prod(read) * nbytes * (read[along] + count * step) // read[along]
+
+    share = prod(axes.extent[axis] for axis in lines[:-1]) // (_TILES_A_CORE * max(2, target.cores))
+    found = None
+    for count in range(_LEAST_LINES, min(_LINES, share, hero.extents[line]) + 1):
+        read, room = lines_read(count)
+        if room <= _NEAR * target.l2_bytes and read <= _MOST_READ * count * step:
+            found = count
+            if read <= _ENOUGH * count * step:
+                break
+    return found
+
+
+def _without_zeros(value: ir.Value) -> ir.RankedTensorType:
+    """The type of what is in memory of a padded value."""
+    made = defining_op(value)
+    return ir.RankedTensorType((made.operands[0] if made is not None and made.name == "tensor.pad" else value).type)
+
+
+def _sums_images(hero: TileOp) -> bool:
+    """Whether it is a gradient by weights."""
+    images = dim_position(hero.maps[0].results[0])
+    return images is not None and not hero.parallel[images]
 
 
 def _order(hero: TileOp, axes: Axes, sizes: dict[int, int], lines: list[int], target: TargetView) -> list[int]:

@@ -5,7 +5,8 @@
 Pixels and weights both lie along the lanes, so more registers of channels load as much for each product, and leave fewer pixels to a
 block, which its weights serve. A chunk is a cache line of channels, and the windows of a line of results are read from the first cache,
 most of them again for the next line; where pixels are so far apart that the processor does not follow single lines, or these would share
-the sets of the cache, a chunk is two cache lines.
+the sets of the cache, a chunk is two cache lines. Windows that the first cache does not hold come from L2: many pixels of a block share
+what they load.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _SETS = 64
 
 def registers_of_channels(work: Work, vector: int | None, jam: int | None, target: TargetView) -> int | None:
     """The registers of a chunk of channels that goes over all lines of a tile, fewer than of other blocks; None where it is no such
-    convolution, or where the windows of a line leave the first cache before the next line reads them again. Where lanes pick
+    convolution, or where L2 does not hold the pixels of a tile beside the next one's. Where lanes pick
     channels (lane_groups.py) no two registers share what they load: one, or as many as make enough sums of the channels of a group."""
     picked = next(iter(work.picked.values()), None)
     if picked is not None:
@@ -57,6 +58,8 @@ def registers_of_channels(work: Work, vector: int | None, jam: int | None, targe
         lines = 1
     elif 2 * window * line <= near:
         lines = 2
+    elif prod(map(size_bound, pixels.sizes)) * element_bytes(pixels.element) <= target.l2_bytes // 2:
+        lines = 1
     else:
         return None
     registers = max(1, lines * line // (work.lanes(target) * element_bytes(pixels.element)))

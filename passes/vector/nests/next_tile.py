@@ -10,8 +10,8 @@ Where pixels are left out between those that are read, as by 1 × 1 windows two 
 tile, for each of its columns for some of their channels.
 
 Tiles that read the same pixels, for other features, each ask for a part. Must hold: the pixels are in no near cache; windows are pixels
-apart, or each channel has its own and they are so small that pixels come for longer than they are multiplied. Declined: lanes that pick
-channels, which the processor's own prefetching serves.
+apart, or each channel has its own: these are read a cache line of each pixel at a time, which no processor follows. Declined: lanes that
+pick channels, which the processor's own prefetching serves.
 """
 
 from __future__ import annotations
@@ -145,18 +145,11 @@ def _next_tile(work: Work, pixels: Storage, vector: int, jam: int, target: Targe
     room, line = target.l2_bytes // 2 // nbytes, target.cache_line_bytes // nbytes
     moved = prod(size_bound(extent) for extent, stride in zip(work.extents, strides) if stride)
     length, depth = _length(pixels), _depth(work, strides)
-    waits = _waits(work, tiles, ahead * nbytes, target) if alone else steps_over_pixels(work)
-    if waits and length is not None and ahead <= min(length, room):
+    if (alone or steps_over_pixels(work)) and length is not None and ahead <= min(length, room):
         return _Behind(work, pixels, ahead, number, tiles, vector, jam, line, length)
     if depth is not None and not alone and depth < (strides[jam] or 0) and _leaves_pixels_out(work) and moved <= room:
         return _Apart(work, pixels, ahead, number, tiles, vector, jam, line, depth)
     return None
-
-
-def _waits(work: Work, tiles: int, nbytes: int, target: TargetView) -> bool:
-    """Whether so many bytes come from memory for longer than so many tiles multiply."""
-    flops = 2 * tiles * prod(map(size_bound, work.extents))
-    return flops * target.dram_bytes_per_second <= nbytes * target.f32_flops
 
 
 def _times(index: LinearIndex, factor: Fraction) -> LinearIndex:

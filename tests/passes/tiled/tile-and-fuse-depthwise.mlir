@@ -1,0 +1,93 @@
+// RUN: hloom-opt %s --tile-and-fuse | filecheck %s
+
+#x1 = affine_map<(n, h, u, c, kh, kw) -> (n, h + kh, u + kw, c)>
+#x2 = affine_map<(n, h, u, c, kh, kw) -> (n, h * 2 + kh, u * 2 + kw, c)>
+#w = affine_map<(n, h, u, c, kh, kw) -> (kh, kw, c)>
+#y = affine_map<(n, h, u, c, kh, kw) -> (n, h, u, c)>
+
+// Changed: A convolution of one for each channel: eight lines of all channels, whose pixels lie in one piece.
+// CHECK-LABEL: func.func private @lines(
+// CHECK: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (16, 56) step (1, 8)
+// CHECK: tensor.extract_slice %arg0{{.*}} [1, 10, 58, 96] [1, 1, 1, 1]
+func.func private @lines(%x: tensor<16x58x58x96xf32>, %w: tensor<3x3x96xf32>) -> tensor<16x56x56x96xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<16x56x56x96xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<16x56x56x96xf32>) -> tensor<16x56x56x96xf32>
+  %r = linalg.generic {indexing_maps = [#x1, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]}
+      ins(%x, %w : tensor<16x58x58x96xf32>, tensor<3x3x96xf32>) outs(%f : tensor<16x56x56x96xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %sum, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<16x56x56x96xf32>
+  return %r : tensor<16x56x56x96xf32>
+}
+
+// Changed: As many as five eighths of L2 hold the pixels of, beside the next tile's: 11 lines and 8.
+// CHECK-LABEL: func.func private @large(
+// CHECK: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (16, 28) step (1, 4)
+// CHECK: tensor.extract_slice %arg0{{.*}} [1, 11, 59, 288] [1, 1, 1, 1]
+func.func private @large(%x: tensor<16x59x59x288xf32>, %w: tensor<5x5x288xf32>) -> tensor<16x28x28x288xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<16x28x28x288xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<16x28x28x288xf32>) -> tensor<16x28x28x288xf32>
+  %r = linalg.generic {indexing_maps = [#x2, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]}
+      ins(%x, %w : tensor<16x59x59x288xf32>, tensor<5x5x288xf32>) outs(%f : tensor<16x28x28x288xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %sum, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<16x28x28x288xf32>
+  return %r : tensor<16x28x28x288xf32>
+}
+
+// Changed: Two lines of windows two apart read five, of which one is read again.
+// CHECK-LABEL: func.func private @two(
+// CHECK: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (16, 56) step (1, 2)
+func.func private @two(%x: tensor<16x113x113x96xf32>, %w: tensor<3x3x96xf32>) -> tensor<16x56x56x96xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<16x56x56x96xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<16x56x56x96xf32>) -> tensor<16x56x56x96xf32>
+  %r = linalg.generic {indexing_maps = [#x2, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]}
+      ins(%x, %w : tensor<16x113x113x96xf32>, tensor<3x3x96xf32>) outs(%f : tensor<16x56x56x96xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %sum, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<16x56x56x96xf32>
+  return %r : tensor<16x56x56x96xf32>
+}
+
+// Declined: So few lines that each would be read again by the next tile: whole pictures of some channels.
+// CHECK-LABEL: func.func private @small(
+// CHECK: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (2, 768) step (1, 128)
+func.func private @small(%x: tensor<2x13x13x768xf32>, %w: tensor<7x7x768xf32>) -> tensor<2x7x7x768xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2x7x7x768xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2x7x7x768xf32>) -> tensor<2x7x7x768xf32>
+  %r = linalg.generic {indexing_maps = [#x1, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]}
+      ins(%x, %w : tensor<2x13x13x768xf32>, tensor<7x7x768xf32>) outs(%f : tensor<2x7x7x768xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %sum, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<2x7x7x768xf32>
+  return %r : tensor<2x7x7x768xf32>
+}
+
+// Declined: Pixels that are no whole cache lines, of an image that the last cache holds: one line.
+// CHECK-LABEL: func.func private @parts_of_lines(
+// CHECK: scf.forall (%{{.*}}, %{{.*}}) in (16, 56)
+func.func private @parts_of_lines(%x: tensor<16x58x58x24xf32>, %w: tensor<3x3x24xf32>) -> tensor<16x56x56x24xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<16x56x56x24xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<16x56x56x24xf32>) -> tensor<16x56x56x24xf32>
+  %r = linalg.generic {indexing_maps = [#x1, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction"]}
+      ins(%x, %w : tensor<16x58x58x24xf32>, tensor<3x3x24xf32>) outs(%f : tensor<16x56x56x24xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %sum, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<16x56x56x24xf32>
+  return %r : tensor<16x56x56x24xf32>
+}
