@@ -111,7 +111,8 @@ def _channels(count: int, hero: TileOp, target: TargetView) -> int:
 
 def _lines_of_all_channels(hero: TileOp, axes: Axes, lines: list[int], target: TargetView) -> int | None:
     """Lines of a tile that has all channels of a convolution of one for each: its pixels are one piece of memory, of which the next tile's
-    can be asked for (passes/vector/nests/next_tile.py). So few that most of what it reads no other tile reads.
+    can be asked for (passes/vector/nests/next_tile.py). So few that most of what it reads no other tile reads; of a small picture all, as
+    tiles of some channels have.
 
     None where L2 does not hold these beside the next tile's; where cores would have too few tiles; of a gradient by weights; and of pixels
     that are no whole cache lines, of which chunks of channels share some: a line of results leaves them in the first cache.
@@ -135,8 +136,9 @@ def _lines_of_all_channels(hero: TileOp, axes: Axes, lines: list[int], target: T
         return read[along], prod(read) * nbytes * (read[along] + count * step) // read[along]
 
     share = prod(axes.extent[axis] for axis in lines[:-1]) // (_TILES_A_CORE * max(2, target.cores))
+    least = hero.extents[line] if hero.extents[line] <= _LINES else _LEAST_LINES
     found = None
-    for count in range(_LEAST_LINES, min(_LINES, share, hero.extents[line]) + 1):
+    for count in range(least, min(_LINES, share, hero.extents[line]) + 1):
         read, room = lines_read(count)
         if room <= _NEAR * target.l2_bytes and read <= _MOST_READ * count * step:
             found = count
