@@ -114,8 +114,9 @@ def _lines_of_all_channels(hero: TileOp, axes: Axes, lines: list[int], target: T
     can be asked for (passes/vector/nests/next_tile.py). So few that most of what it reads no other tile reads; of a small picture all, as
     tiles of some channels have.
 
-    None where L2 does not hold these beside the next tile's; where cores would have too few tiles; of a gradient by weights; and of pixels
-    that are no whole cache lines, of which chunks of channels share some: a line of results leaves them in the first cache.
+    None where L2 does not hold these beside the next tile's; where cores would have too few tiles; of windows over several planes; of a
+    gradient by weights; and of pixels that are no whole cache lines, of which chunks of channels share some: a line of results leaves them
+    in the first cache.
     """
     moves = linear_results(hero.maps[0], [LinearIndex({loop: 1}) for loop in range(len(hero.axes))])
     if len(lines) < 2 or moves is None or _sums_images(hero):
@@ -128,19 +129,19 @@ def _lines_of_all_channels(hero: TileOp, axes: Axes, lines: list[int], target: T
     along = next(place for place, index in enumerate(moves) if line in index.terms)
     step = moves[along].terms[line]
 
-    def lines_read(count: int) -> tuple[int, int]:
-        """How many lines of pixels so many lines of results read, and the bytes of these and of what the next tile reads beside them."""
+    def lines_read(count: int) -> tuple[int, int, int]:
+        """Planes and lines of each that so many lines of results read, and the bytes of these and of what the next tile reads beside."""
         inside = [1 if loop in alone else count if loop == line else extent for loop, extent in enumerate(hero.extents)]
         reach = [1 + sum(far * (inside[loop] - 1) for loop, far in index.terms.items()) for index in moves]
         read = list(map(min, reach, shape))
-        return read[along], prod(read) * nbytes * (read[along] + count * step) // read[along]
+        return prod(read[:along]), read[along], prod(read) * nbytes * (read[along] + count * step) // read[along]
 
     share = prod(axes.extent[axis] for axis in lines[:-1]) // (_TILES_A_CORE * max(2, target.cores))
     least = hero.extents[line] if hero.extents[line] <= _LINES else _LEAST_LINES
     found = None
     for count in range(least, min(_LINES, share, hero.extents[line]) + 1):
-        read, room = lines_read(count)
-        if room <= _NEAR * target.l2_bytes and read <= _MOST_READ * count * step:
+        planes, read, room = lines_read(count)
+        if planes == 1 and room <= _NEAR * target.l2_bytes and read <= _MOST_READ * count * step:
             found = count
             if read <= _ENOUGH * count * step:
                 break

@@ -2,6 +2,9 @@
 
 #x1 = affine_map<(n, h, u, c, kh, kw) -> (n, h + kh, u + kw, c)>
 #x2 = affine_map<(n, h, u, c, kh, kw) -> (n, h * 2 + kh, u * 2 + kw, c)>
+#xd = affine_map<(n, d, h, u, c, kd, kh, kw) -> (n, d + kd, h + kh, u + kw, c)>
+#wd = affine_map<(n, d, h, u, c, kd, kh, kw) -> (kd, kh, kw, c)>
+#yd = affine_map<(n, d, h, u, c, kd, kh, kw) -> (n, d, h, u, c)>
 #w = affine_map<(n, h, u, c, kh, kw) -> (kh, kw, c)>
 #y = affine_map<(n, h, u, c, kh, kw) -> (n, h, u, c)>
 
@@ -90,4 +93,21 @@ func.func private @parts_of_lines(%x: tensor<16x58x58x24xf32>, %w: tensor<3x3x24
     linalg.yield %1 : f32
   } -> tensor<16x56x56x24xf32>
   return %r : tensor<16x56x56x24xf32>
+}
+
+// Declined: Windows over three planes, whose lines do not lie in one piece: three lines.
+// CHECK-LABEL: func.func private @planes(
+// CHECK: scf.forall (%{{.*}}, %{{.*}}, %{{.*}}) = (0, 0, 0) to (4, 28, 13) step (1, 3, 1)
+func.func private @planes(%x: tensor<4x15x30x30x64xf32>, %w: tensor<3x3x3x64xf32>) -> tensor<4x13x28x28x64xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x13x28x28x64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4x13x28x28x64xf32>) -> tensor<4x13x28x28x64xf32>
+  %r = linalg.generic {indexing_maps = [#xd, #wd, #yd], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%x, %w : tensor<4x15x30x30x64xf32>, tensor<3x3x3x64xf32>) outs(%f : tensor<4x13x28x28x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %sum, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x13x28x28x64xf32>
+  return %r : tensor<4x13x28x28x64xf32>
 }
