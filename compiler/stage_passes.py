@@ -65,6 +65,7 @@ STABLEHLO = [
     "compact-sums",
     "partial-sorts",
     "grow-concatenations",
+    "update-arguments",
     "concatenate-windows",
     "check-canonical",
     # reductions with few results, or of rows that no cache keeps

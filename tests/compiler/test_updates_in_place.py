@@ -154,6 +154,51 @@ def test_torch_compile_writes_a_cache_in_place(tmp_path: Path):
     assert exe.program.in_place == exe.program.updates
 
 
+def column(cache, row):
+    cache[:, :, 5:6] = row
+    return cache[:, :, :6] * 2
+
+
+def first_rows(cache, row):
+    cache[:1, :, 3:4] = row[:1]
+    cache[0, 1] = 1
+    return cache.sum(-1)
+
+
+def one_after_the_other(cache, row):
+    cache[:, :, 0:1] = row
+    cache[:, :, 0:2] += cache[:, :, 1:3]
+    cache[1] = cache[0].flip(-1)
+    return cache
+
+
+def turned(cache, row):
+    before = cache[:, :, 3] + 1
+    cache[:, :, :-1] = cache[:, :, 1:].clone()
+    cache[..., -1:, :] = row
+    return before, cache.amax(-1)
+
+
+def strided(cache, row):
+    cache[:, 1::2, 2] = row[:, 1::2, 0]
+    cache[:, :, :, ::2] = 3
+    return cache[1, 1]
+
+
+@pytest.mark.parametrize("change", [column, first_rows, one_after_the_other, turned, strided])
+@pytest.mark.parametrize("transposed", [False, True])
+def test_torch_compile_writes_parts(change, transposed: bool):
+    torch.manual_seed(0)
+    cache, row = torch.randn(2, 4, 9, 8), torch.randn(2, 4, 1, 8)
+    cache = cache.transpose(1, 3) if transposed else cache
+    if transposed:
+        row = torch.randn(2, 8, 1, 4)
+    twin = cache.clone()
+    compiled = torch.compile(change, backend="hloom", fullgraph=True, dynamic=False)
+    for _ in range(2):
+        same((compiled(cache, row), cache), (change(twin, row), twin))
+
+
 def test_torch_compile_steps_an_optimiser_in_place():
     torch.manual_seed(0)
     parameters = [torch.nn.Parameter(torch.randn(3, 5)), torch.nn.Parameter(torch.randn(7))]

@@ -42,3 +42,10 @@ def slice_scatter(x: Tensor, source: Tensor, dim: int = 0, start: int | None = N
     if not source.numel():
         return x.clone()
     return torch.cat([x.narrow(dim, 0, first), source.to(x.dtype), x.narrow(dim, behind, x.shape[dim] - behind)], dim)
+
+
+@torch_decomposition("aten.select_scatter")
+def select_scatter(x: Tensor, source: Tensor, dim: int, index: int) -> Tensor:
+    """A slice of one; torch's decomposition asks of each element whether it is there."""
+    start = index % x.shape[dim]
+    return slice_scatter(x, source.unsqueeze(dim), dim, start, start + 1)
