@@ -88,14 +88,15 @@ def copied(module: GraphModule) -> tuple[Graph, Any]:
 
 
 def without_copies(graph: Graph, values: Any) -> tuple[list[Any], dict[Node, Any]]:
-    """Takes copies into operands out of a graph. Gives the graph's values without them, and what each operand is changed to."""
+    """Takes copies into operands out of a graph. Gives the graph's values, such copies as the operands that they are, and what each
+    operand is changed to."""
     results = list(values) if isinstance(values, (tuple, list)) else [values]
     changed: dict[Node, Any] = {}
     for node in [node for node in graph.nodes if node.target is torch.ops.aten.copy_.default]:
         operand, value = node.args[:2]
         if operand.op == "placeholder":
             changed[operand] = value
-            results = [value if each is node else each for each in results]
+            results = [operand if each is node else each for each in results]
             node.replace_all_uses_with(value)
             graph.erase_node(node)
     return results, changed
