@@ -32,6 +32,9 @@ An argument that is marked `hloom.updated_by` lies in the memory of that result 
 Buffers never overlap where both are live, arguments are never written, results are written where they are computed. Sizes are rounded up
 to 64 bytes, for `hloom.live_bytes` (the largest sum of live bytes) too.
 
+On a CPU a group that reshapes and does nothing else is dropped: its result is its operand's buffer, which others see in another shape
+(memref.reinterpret_cast). Kernels of a GPU are joined by their buffers, of which each has one shape.
+
 Declined, with an error: ops that belong to no group, element types without a byte layout, library groups that no library of the target
 does.
 """
@@ -64,7 +67,7 @@ def assign_buffers(module: ir.Operation) -> None:
     with module.context, ir.Location.unknown():
         globals_, group_functions = Globals(module, taken), Groups(groups, plain_only=target.kind == "cpu")
         for host in hosts:
-            assignment, alternating = assigned(host, groups, wishes)
+            assignment, alternating = assigned(host, groups, wishes, reshapes=target.kind == "cpu")
             for loop, saved in alternating:
                 gain = saved * SECOND // target.llc_bytes_per_second
                 figures = {"bytes_saved": saved, "t_before_ps": gain, "t_after_ps": 0, "gain_ps": gain}

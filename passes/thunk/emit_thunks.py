@@ -19,7 +19,7 @@ After:
 Must hold: the lhlo stage. Constants stay in the module as memref.global ops. A kernel's cost is the callee's `hloom.cost_ps`, or what
 moving its bytes takes; its tiles are the callee's `hloom.tiles`, -1 if it has none yet (lower-thunks fills them in).
 
-Declined, with an error: memref ops other than views of the arena at constant offsets and reads of globals; an arena
+Declined, with an error: memref ops other than views of the arena at constant offsets, other shapes and reads of globals; an arena
 that is larger than the policy's limit (MemoryLimitError).
 """
 
@@ -105,7 +105,7 @@ class _Emitter:
             buffer, start, _ = self.slices[op.operands[0]]
             offset = ir.IntegerAttr(op.operands[1].owner.operation.attributes["value"]).value
             self.slices[op.results[0]] = (buffer, start + offset, byte_size(op.results[0].type))
-        elif op.name == "lhlo.ref":
+        elif op.name in ("lhlo.ref", "memref.reinterpret_cast"):
             self.slices[op.results[0]] = self.slices[op.operands[0]]
         else:
             return op.name == "arith.constant"

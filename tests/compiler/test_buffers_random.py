@@ -12,7 +12,7 @@ UPDATE = (
     "%r = stablehlo.dynamic_update_slice %a0, %u, %a2, %z\n"
     "  : (tensor<3x4xi32>, tensor<1x4xi32>, tensor<i32>, tensor<i32>) -> tensor<3x4xi32>\n"
 )
-TYPES = {"v": "tensor<4xi32>", "m": "tensor<3x4xi32>", "s": "tensor<i32>"}
+TYPES = {"v": "tensor<4xi32>", "w": "tensor<2x2xi32>", "m": "tensor<3x4xi32>", "s": "tensor<i32>"}
 GROUPS = {
     "add": ("loop", "v v", "v", "%r = stablehlo.add %a0, %a1 : tensor<4xi32>", "%r"),
     "both": (
@@ -23,6 +23,9 @@ GROUPS = {
         "%r, %q",
     ),
     "turn": ("loop", "v", "v", "%r = stablehlo.reverse %a0, dims = [0] : tensor<4xi32>", "%r"),
+    "fold": ("loop", "v", "w", "%r = stablehlo.reshape %a0 : (tensor<4xi32>) -> tensor<2x2xi32>", "%r"),
+    "flat": ("loop", "w", "v", "%r = stablehlo.reshape %a0 : (tensor<2x2xi32>) -> tensor<4xi32>", "%r"),
+    "twice": ("loop", "w w", "w", "%r = stablehlo.add %a0, %a1 : tensor<2x2xi32>", "%r"),
     "mixed": (
         "loop",
         "v",
@@ -101,13 +104,13 @@ class Generator:
         return chosen
 
     def program(self) -> str:
-        env = {"v": ["%a", "%b"], "m": ["%m"], "s": ["%n"]}
+        env = {"v": ["%a", "%b"], "w": ["%w"], "m": ["%m"], "s": ["%n"]}
         body = self.block(env, depth=0)
-        kinds = [self.random.choice("vvms") for _ in range(self.random.randint(6, 14))]
+        kinds = [self.random.choice("vvwms") for _ in range(self.random.randint(6, 14))]
         returned = [self.pick(env, kind) for kind in kinds]
         types = ", ".join(TYPES[kind] for kind in kinds)
         main = (
-            "func.func @main(%a: tensor<4xi32>, %b: tensor<4xi32>, %m: tensor<3x4xi32>, %n: tensor<i32>) -> "
+            "func.func @main(%a: tensor<4xi32>, %b: tensor<4xi32>, %w: tensor<2x2xi32>, %m: tensor<3x4xi32>, %n: tensor<i32>) -> "
             f"({types}) {{\n{body}\nreturn {', '.join(returned)} : {types}\n}}"
         )
         return "\n".join([main, LESS, *map(group, GROUPS)])
@@ -145,7 +148,7 @@ class Generator:
         return f"{result} = stablehlo.constant dense<{value}> : {TYPES[kind]}"
 
     def loop(self, env: dict[str, list[str]], depth: int) -> str:
-        kinds = ["s", *(self.random.choice("vvms") for _ in range(self.random.randint(3, 7)))]
+        kinds = ["s", *(self.random.choice("vvwms") for _ in range(self.random.randint(3, 7)))]
         start, result, limit, zero = self.name(), self.name(), self.name(), self.name()
         bound = "%n" if self.random.random() < 0.5 else limit
         inits = [zero, *(self.pick(env, kind) for kind in kinds[1:])]
@@ -179,7 +182,7 @@ cond {{
         return self.random.choice(others) if self.random.random() < 0.4 else self.pick(env, kind)
 
     def case(self, env: dict[str, list[str]], depth: int) -> str:
-        kinds = [self.random.choice("vvms") for _ in range(self.random.randint(1, 3))]
+        kinds = [self.random.choice("vvwms") for _ in range(self.random.randint(1, 3))]
         result, types = self.name(), ", ".join(TYPES[kind] for kind in kinds)
         index = self.pick(env, "s")
         branches = []
@@ -196,7 +199,7 @@ cond {{
 def test_random_program(seed: int) -> None:
     text = Generator(seed).program()
     numbers = np.random.default_rng(seed)
-    inputs = [numbers.integers(-9, 9, shape, np.int32) for shape in [(4,), (4,), (3, 4)]] + [np.array(seed % 3 + 1, np.int32)]
+    inputs = [numbers.integers(-9, 9, shape, np.int32) for shape in [(4,), (4,), (2, 2), (3, 4)]] + [np.array(seed % 3 + 1, np.int32)]
     machine = Machine(text)
     assert machine.arena_bytes["main"] <= 1.1 * machine.live_bytes["main"]
     for given, expected in zip(machine.run(inputs), interpret(text, inputs), strict=True):

@@ -185,6 +185,39 @@ def strided(cache, row):
     return cache[1, 1]
 
 
+def paged(cache, row):
+    flat = cache.view(-1, *cache.shape[2:])
+    flat[torch.tensor([3, 1, 6])] = row.reshape(-1, *cache.shape[2:])[:3] * 2
+    return cache.sum(0)
+
+
+def in_a_row(cache, row):
+    cache.view(-1).index_add_(0, torch.tensor([5, 5, -1 % cache.numel()]), row.reshape(-1)[:3])
+    return cache.view(-1)[:7]
+
+
+@pytest.mark.parametrize("change", [paged, in_a_row])
+def test_torch_compile_writes_what_has_another_shape(change):
+    torch.manual_seed(0)
+    cache, row = torch.randn(2, 4, 9, 8), torch.randn(2, 4, 9, 8)
+    twin = cache.clone()
+    compiled = torch.compile(change, backend="hloom", fullgraph=True, dynamic=False)
+    for _ in range(2):
+        same((compiled(cache, row), cache), (change(twin, row), twin))
+
+
+def test_what_is_changed_and_given_back_is_the_operand():
+    def step(p, g):
+        p.mul_(0.5).add_(g)
+        return p, g + 1
+
+    p, g = torch.randn(5, 3), torch.randn(5, 3)
+    wanted = p * 0.5 + g
+    made, other = torch.compile(step, backend="hloom", fullgraph=True)(p, g)
+    assert made is p
+    same((p, other), (wanted, g + 1))
+
+
 @pytest.mark.parametrize("change", [column, first_rows, one_after_the_other, turned, strided])
 @pytest.mark.parametrize("transposed", [False, True])
 def test_torch_compile_writes_parts(change, transposed: bool):

@@ -25,13 +25,19 @@ MOST_NODES = 64
 LEAST_BYTES = 256
 
 
-def assigned(host: ir.Operation, groups: dict[str, ir.Operation], wishes: LoopWishes) -> tuple[Assignment, list[tuple[Loop, int]]]:
-    """The assignment of a host function, and the loops that turn two turns at a time, with the bytes that this saves in each call."""
-    plain = Assignment(read_entry(host), groups)
+def assigned(
+    host: ir.Operation, groups: dict[str, ir.Operation], wishes: LoopWishes, reshapes: bool = True
+) -> tuple[Assignment, list[tuple[Loop, int]]]:
+    """The assignment of a host function, and the loops that turn two turns at a time, with the bytes that this saves in each call.
+
+    `reshapes`: one buffer may have several shapes.
+    """
+    named = groups if reshapes else {}
+    plain = Assignment(read_entry(host, named), groups)
     before = plain.carried_bytes()
     chosen = [n for n, loop in enumerate(loops_in(plain.program)) if _may_alternate(loop, before[n], wishes)]
     while chosen:
-        other = Assignment(read_entry(host), groups, partial(_double, chosen=chosen))
+        other = Assignment(read_entry(host, named), groups, partial(_double, chosen=chosen))
         after = other.carried_bytes()
         saved = {n: before[n] - after[n] for n in chosen if after[n] < before[n]}
         if other.arena_bytes > plain.arena_bytes:

@@ -84,7 +84,7 @@ class Coalescing:
 
     def _try(self, source: Value, target: Value) -> None:
         a, b = self.of[source], self.of[target]
-        if a is b or (a.result and b.result) or storage_type(source.type) != storage_type(target.type):
+        if a is b or (a.result and b.result) or not _alike(source, target):
             return
         if all(end - start == 1 and self._handed_over(start, a, b) for start, end in _overlaps(a.live, b.live)):
             self._join(a, b)
@@ -133,6 +133,12 @@ class Coalescing:
         large.result = a.result or b.result
         for interval in small.live:
             _insert(large.live, interval)
+
+
+def _alike(source: Value, target: Value) -> bool:
+    """Whether two values have as many elements of one type."""
+    one, other = storage_type(source.type), storage_type(target.type)
+    return source.bytes == target.bytes and one.element_type == other.element_type
 
 
 def _read(node: Call | Move) -> list[Value]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from math import prod
 
 from torch_mlir import ir
 
+from hloom.dialects import lhlo
 from hloom.dialects.storage import storage_type
 
 from ...common.custom_calls import NUMBERS
@@ -20,7 +23,7 @@ from ...library_calls.fft import transform_in
 from ...library_calls.lapack import solver_of
 from .assignment import Assignment
 from .coalesce import SharedBuffer
-from .program import Call, Loop, Move, Node
+from .program import Call, Loop, Move, Node, walk
 from .source import source_names
 
 Pairs = tuple[tuple[int, int], ...]
@@ -110,7 +113,8 @@ class Emitter:
         self.groups = groups
         self.globals = globals_
         self.memrefs: dict[SharedBuffer, ir.Value] = {}
-        self.refs: dict[SharedBuffer, ir.Value] = {}
+        self.refs: dict[tuple[SharedBuffer, ir.Type], ir.Value] = {}
+        """Each buffer, by the types that calls see it as."""
         self.arguments: list[ir.Value] = []
 
     def emit(self, original: ir.Operation) -> ir.Operation:
@@ -124,8 +128,11 @@ class Emitter:
         with original.location, ir.InsertionPoint(block):
             for storage in assignment.used:
                 self.memrefs[storage] = self._memref(storage)
-            for storage, memref in self.memrefs.items():
-                self.refs[storage] = value_of("lhlo.ref", ir.Type.parse("!lhlo.buffer"), [memref])
+            for call in (node for node in walk(program.body) if isinstance(node, Call)):
+                for storage, kind in zip(chain(*assignment.operands(call)), self._types(call)):
+                    if storage in self.memrefs and (storage, kind) not in self.refs:
+                        seen = _seen_as(self.memrefs[storage], kind)
+                        self.refs[storage, kind] = value_of("lhlo.ref", ir.Type.parse("!lhlo.buffer"), [seen])
             self._nodes(program.body)
             create("func.return")
         for ref in self.refs.values():
@@ -209,7 +216,7 @@ class Emitter:
             signed = [byte - 256 * (byte > 127) for byte in splat_bytes(constant)]
             create("lhlo.fill", operands=[self.memrefs[target]], pattern=ir.DenseI8ArrayAttr.get(signed))
         else:
-            create("lhlo.copy", operands=[self.memrefs[source], self.memrefs[target]])
+            create("lhlo.copy", operands=[_seen_as(self.memrefs[source], self.memrefs[target].type), self.memrefs[target]])
 
     def _call(self, call: Call) -> None:
         if not any(output.bytes for output in call.outputs):
@@ -235,19 +242,27 @@ class Emitter:
                 told[LAUNCH] = i64_attribute(call.launch)
         create(
             name,
-            operands=[self.refs[storage] for storage in (*inputs, *outputs)],
+            operands=self._refs(call, [*inputs, *outputs]),
             source=source,
             operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(inputs), len(outputs)]),
             **told,
         )
+
+    def _types(self, call: Call) -> list[ir.Type]:
+        return lhlo.signature(self.groups.functions[call.callee])
+
+    def _refs(self, call: Call, storages: Sequence[SharedBuffer]) -> list[ir.Value]:
+        """Of buffers in the order of the group's inputs and outputs."""
+        return [self.refs[storage, kind] for storage, kind in zip(storages, self._types(call), strict=True)]
 
     def _outside(self, call: Call, inputs: list[SharedBuffer], outputs: list[SharedBuffer], source: ir.ArrayAttr) -> None:
         """The group's operands and results in the order of its custom call."""
         block = self.groups.functions[call.callee].regions[0].blocks[0]
         op, returned = (each.operation for each in block.operations)
         places = list(returned.operands)
-        inputs = [inputs[ir.BlockArgument(value).arg_number] for value in op.operands]
-        outputs = [outputs[places.index(result)] for result in op.results]
+        refs = self._refs(call, [*inputs, *outputs])
+        taken = [refs[ir.BlockArgument(value).arg_number] for value in op.operands]
+        made = [refs[len(inputs) + places.index(result)] for result in op.results]
         if self.groups.plain_only:
             name = "lhlo.custom_call"
             told = {"target": op.attributes["call_target_name"], "numbers": op.attributes[NUMBERS], "config": op.attributes["hloom.config"]}
@@ -255,24 +270,37 @@ class Emitter:
             name, told = "lhlo.lapack", solver_of(op)
         create(
             name,
-            operands=[self.refs[storage] for storage in (*inputs, *outputs)],
+            operands=[*taken, *made],
             source=source,
-            operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(inputs), len(outputs)]),
+            operandSegmentSizes=ir.DenseI32ArrayAttr.get([len(taken), len(made)]),
             **told,
         )
 
     def _library(self, call: Call, inputs: list[SharedBuffer], output: SharedBuffer, source: ir.ArrayAttr) -> None:
         function = self.groups.functions[call.callee]
         if transform := transform_in(function):
-            create("lhlo.fft", operands=[self.memrefs[inputs[0]], self.memrefs[output]], source=source, **transform)
+            operands = [lhlo.referenced(ref) for ref in self._refs(call, [inputs[0], output])]
+            create("lhlo.fft", operands=operands, source=source, **transform)
             return
         found = contraction_in(function)
         if isinstance(found, str) or (self.groups.plain_only and not found.is_plain):
             op = function.regions[0].blocks[0].operations[0].operation
             why = found if isinstance(found, str) else "a CPU's multiplies matrices of f32 and f64"
             raise PassFailure(f"a library group that no library does: {why}", op=op.name, loc=str(op.location), stage="lhlo")
-        buffers = [inputs[ir.BlockArgument(value).arg_number] for value in (*found.operands, *found.more)]
-        operands = [*(self.memrefs[b] for b in buffers[:2]), *(self.refs[b] for b in buffers[2:]), self.memrefs[output]]
+        refs = self._refs(call, [*inputs, output])
+        taken = [refs[ir.BlockArgument(value).arg_number] for value in (*found.operands, *found.more)]
+        operands = [*map(lhlo.referenced, taken[:2]), *taken[2:], lhlo.referenced(refs[-1])]
         segments = ir.DenseI32ArrayAttr.get([1, 1, len(found.more), 1])
         attributes = found.form.attributes(found.epilogue)
         create(f"lhlo.{found.form.library}", operands=operands, source=source, operandSegmentSizes=segments, **attributes)
+
+
+def _seen_as(memref: ir.Value, kind: ir.Type) -> ir.Value:
+    """A buffer as one of as many elements in another shape."""
+    if memref.type == kind:
+        return memref
+    sizes = list(ir.MemRefType(kind).shape)
+    steps = [prod(sizes[d + 1 :]) for d in range(len(sizes))]
+    known = {"static_offsets": i64_array([0]), "static_sizes": i64_array(sizes), "static_strides": i64_array(steps)}
+    parts = ir.DenseI32ArrayAttr.get([1, 0, 0, 0])
+    return value_of("memref.reinterpret_cast", kind, [memref], operandSegmentSizes=parts, **known)

@@ -2,12 +2,13 @@
 
 A `Value` is a tensor at one place of the program. Everything that happens is one of four nodes: a `Call` to a group, a `Move` (targets ←
 sources, all sources read before any target is written: a loop's entry and back edge, a branch's end, the return), a `Loop` and a `Case`.
-A loop's carry is one value, defined by the move before the loop and by the move that ends the body.
+A loop's carry is one value, defined by the move before the loop and by the move that ends the body. A group that reshapes and does
+nothing else is no node: its result is its operand's value, whose memory has another shape there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from torch_mlir import ir
@@ -16,7 +17,7 @@ from hloom.dialects.storage import byte_size, storage_type
 
 from ...common.init_function import argument_attributes, updates
 from ...common.launches import launch_of
-from ...common.rewriting import is_block_argument
+from ...common.rewriting import is_block_argument, ops_in
 from ...errors import PassFailure
 
 
@@ -115,13 +116,14 @@ def loops_in(program: Entry) -> list[Loop]:
     return [node for node in walk(program.body) if isinstance(node, Loop)]
 
 
-def read_entry(function: ir.Operation) -> Entry:
+def read_entry(function: ir.Operation, groups: Mapping[str, ir.Operation]) -> Entry:
     """The records of a host function at the fused stage."""
-    return _Reader().read(function)
+    return _Reader(groups).read(function)
 
 
 class _Reader:
-    def __init__(self) -> None:
+    def __init__(self, groups: Mapping[str, ir.Operation]) -> None:
+        self.groups = groups
         self.values: dict[ir.Value, Value] = {}
 
     def read(self, function: ir.Operation) -> Entry:
@@ -133,7 +135,7 @@ class _Reader:
             arguments.append(value)
             self.values[argument] = value
         body, returned, loc = self.read_block(block)
-        results = [self.new(value.type, function) for value in returned]
+        results = [self.new(value.type, function) for value in ops_in(block)[-1].operands]
         for i, value in enumerate(results):
             value.result = i
         for number, result in updates(argument_attributes(function)).items():
@@ -167,6 +169,9 @@ class _Reader:
         elif op.name == "func.call":
             callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
             inputs = [self.values[v] for v in op.operands]
+            if _only_reshapes(self.groups.get(callee)):
+                self.values[op.results[0]] = inputs[0]
+                return
             nodes.append(Call(callee, inputs, self.results(op), op.location, launch=launch_of(op)))
         elif op.name == "stablehlo.while":
             self.read_while(op, nodes)
@@ -220,3 +225,13 @@ class _Reader:
         for nodes_inside, yielded, loc in branches:
             nodes_inside.append(Move(yielded, results, loc))
         nodes.append(Case(index, results, [inside for inside, _, _ in branches], op.location))
+
+
+def _only_reshapes(group: ir.Operation | None) -> bool:
+    """Whether a group gives its operand in another shape. Single numbers keep buffers of their own, as loops and cases read them."""
+    if group is None:
+        return False
+    ops = ops_in(group.regions[0].blocks[0])
+    if len(ops) != 2 or ops[0].name != "stablehlo.reshape":
+        return False
+    return all(ir.ShapedType(value.type).rank for value in (ops[0].operands[0], ops[0].results[0]))

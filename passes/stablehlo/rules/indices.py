@@ -11,6 +11,10 @@
 
     gather(%x, iota) <offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0]>  →  slice %x
 
+    %i = reshape %y : (tensor<8x56xi64>) -> tensor<448xi64>       // computed in the dimensions that it has
+    %0 = gather(%x, %i) : tensor<448xf32>
+    →  reshape(gather(%x, %y) : tensor<8x56xf32>)
+
 A row that moves as a whole is read by vectors, and its index once.
 """
 
@@ -24,7 +28,7 @@ from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
 from ...common.ops import is_elementwise
-from ...common.rewriting import defining_op, i64_array, integer, integers, keyword
+from ...common.rewriting import defining_op, element_of, i64_array, integer, integers, keyword, producer
 from ..support import build, constants
 from ..support.driver import with_region
 
@@ -139,6 +143,22 @@ def _slice(op: ir.Operation) -> Values:
     return [build.reshape(build.slice_(x, [0] * len(shape), [prod(own), *shape[1:]]), result)]
 
 
+def _as_computed(op: ir.Operation) -> Values:
+    """Elements at places that are computed in more dimensions and put in one row: in their own, what a line of places shares is computed
+    once. Rows are read by the number of the row as they are."""
+    numbers, row = _Numbers.of(op), producer(op.operands[1], "stablehlo.reshape")
+    places = row.operands[0] if row is not None else None
+    made = defining_op(places) if places is not None else None
+    if made is None or not is_elementwise(made) or numbers.windows or numbers.batch:
+        return None
+    if numbers.component != 1 or op.operands[1].type.rank != 1:
+        return None
+    new = replace(numbers, component=places.type.rank)
+    kind, sizes = build.tensor(build.shape_of(places), element_of(op.results[0])), op.attributes["slice_sizes"]
+    gathered = build.value_of("stablehlo.gather", kind, [op.operands[0], places], **new.attributes(op), slice_sizes=sizes)
+    return [build.reshape(gathered, build.shape_of(op.results[0]))]
+
+
 def _indices(op: ir.Operation) -> ir.Value:
     return op.operands[1 if op.name == "stablehlo.gather" else len(op.results)]
 
@@ -246,4 +266,4 @@ def _without(value: ir.Value, k: int) -> ir.Value:
 
 
 INDICES = {name: [_own_dimension, _same_index] for name in ("stablehlo.gather", "stablehlo.scatter")}
-INDICES["stablehlo.gather"].append(_slice)
+INDICES["stablehlo.gather"] += [_slice, _as_computed]

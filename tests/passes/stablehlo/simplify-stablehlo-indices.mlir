@@ -146,3 +146,35 @@ func.func @more_positions(%x: tensor<6x4xf32>) -> tensor<8x4xf32> {
   %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> : (tensor<6x4xf32>, tensor<8x1xi64>) -> tensor<8x4xf32>
   return %0 : tensor<8x4xf32>
 }
+
+// -----
+
+// Changed: elements at places that are computed in two dimensions are gathered in these.
+// CHECK-LABEL: func.func @crop
+// CHECK: %[[P:.*]] = stablehlo.add
+// CHECK: %[[G:.*]] = "stablehlo.gather"(%arg0, %[[P]])
+// CHECK-SAME: index_vector_dim = 2
+// CHECK-SAME: -> tensor<3x5xf32>
+// CHECK: return %[[G]]
+func.func @crop(%x: tensor<64xf32>, %i: tensor<3xi64>, %j: tensor<5xi64>) -> tensor<3x5xf32> {
+  %0 = stablehlo.broadcast_in_dim %i, dims = [0] : (tensor<3xi64>) -> tensor<3x5xi64>
+  %1 = stablehlo.broadcast_in_dim %j, dims = [1] : (tensor<5xi64>) -> tensor<3x5xi64>
+  %2 = stablehlo.add %0, %1 : tensor<3x5xi64>
+  %3 = stablehlo.reshape %2 : (tensor<3x5xi64>) -> tensor<15xi64>
+  %4 = "stablehlo.gather"(%x, %3) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>}> : (tensor<64xf32>, tensor<15xi64>) -> tensor<15xf32>
+  %5 = stablehlo.reshape %4 : (tensor<15xf32>) -> tensor<3x5xf32>
+  return %5 : tensor<3x5xf32>
+}
+
+// -----
+
+// Declined: rows, whose kernel reads the number of each.
+// CHECK-LABEL: func.func @rows
+// CHECK: stablehlo.gather
+// CHECK-SAME: tensor<15xi64>
+func.func @rows(%x: tensor<64x4xf32>, %i: tensor<3x5xi64>) -> tensor<15x4xf32> {
+  %0 = stablehlo.add %i, %i : tensor<3x5xi64>
+  %1 = stablehlo.reshape %0 : (tensor<3x5xi64>) -> tensor<15xi64>
+  %2 = "stablehlo.gather"(%x, %1) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> : (tensor<64x4xf32>, tensor<15xi64>) -> tensor<15x4xf32>
+  return %2 : tensor<15x4xf32>
+}
