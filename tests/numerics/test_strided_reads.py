@@ -75,3 +75,18 @@ def test_pixels_from_the_last_to_the_first(kind: str, target: str) -> None:
         with jax.enable_x64(True):
             for found, expected in zip(hloom.compile(program, x, target=target)(x), program(x), strict=True):
                 np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kind", ["uint8", "float16", "bool", "int16"])
+def test_channels_of_narrow_pixels(kind: str, target: str) -> None:
+    """Pictures of pixels put channels first, as numbers: the last register of a line ends with its last pixel."""
+    for channels, width in ((2, 64), (3, 96), (3, 37), (4, 50), (5, 33), (7, 64)):
+        x = np.random.default_rng(channels).integers(0, 2 if kind == "bool" else 99, (2, 5, width, channels)).astype(kind)
+
+        def program(x: Any) -> Any:
+            first = x.transpose(0, 3, 1, 2)
+            return [first, first.astype(np.float32) * 2, x[..., 1], x[0].transpose(2, 0, 1)[:, ::-1]]
+
+        for found, expected in zip(hloom.compile(program, x, target=target)(x), program(x), strict=True):
+            np.testing.assert_array_equal(np.asarray(found), expected)

@@ -72,6 +72,8 @@ class Lanes:
             return self._load_of_turns(storage, address)
         if isinstance(address, LinearIndex) and _lies_near(storage, address):
             return self._load_apart(storage, address)
+        if isinstance(address, LinearIndex) and _is_near(storage, address) and self.mask is None:
+            return self._load_narrow_apart(storage, address)
         return self._gather(storage, address)
 
     def _load_contiguous(self, storage: Storage, address: LinearIndex) -> ir.Value:
@@ -124,6 +126,17 @@ class Lanes:
             mask = vector.shuffle(self.mask, none, [-(-place // step) for place in range(step * self.count)])
         wide = Lanes(step * self.count, mask)._load_contiguous(replace(storage, ahead=0), address.along_lanes())
         return vector.shuffle(wide, wide, [step * lane for lane in range(self.count)])
+
+    def _load_narrow_apart(self, storage: Storage, address: LinearIndex) -> ir.Value:
+        """The same where not every processor masks elements: by whole registers, of which the last ends with the last element."""
+        step, size = address.lanes, address.lanes * (self.count - 1) + 1
+        width = min(_LINE_BYTES // element_bytes(storage.element), 1 << (size.bit_length() - 1))
+        starts = [*range(0, size - width, width), size - width]
+        starts += [size - width] * (-len(starts) % (1 << (len(starts) - 1).bit_length()))
+        lanes, first = Lanes(width), address.along_lanes()
+        wide = joined([lanes._load_contiguous(replace(storage, ahead=0), first + start) for start in starts])
+        places, behind = (step * lane for lane in range(self.count)), starts.index(size - width)
+        return vector.shuffle(wide, wide, [place if place < behind * width else place - starts[-1] + behind * width for place in places])
 
     def times(self, count: int) -> Lanes:
         """So many lanes side by side for each."""
