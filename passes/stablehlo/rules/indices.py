@@ -147,11 +147,11 @@ def _as_computed(op: ir.Operation) -> Values:
     """Elements at places that are computed in more dimensions and put in one row: in their own, what a line of places shares is computed
     once. Rows are read by the number of the row as they are."""
     numbers, row = _Numbers.of(op), producer(op.operands[1], "stablehlo.reshape")
-    places = row.operands[0] if row is not None else None
-    made = defining_op(places) if places is not None else None
-    if made is None or not is_elementwise(made) or numbers.windows or numbers.batch:
+    if row is None or numbers.windows or numbers.batch:
         return None
-    if numbers.component != 1 or op.operands[1].type.rank != 1:
+    places = row.operands[0]
+    made = defining_op(places)
+    if made is None or not is_elementwise(made) or numbers.component != 1 or op.operands[1].type.rank != 1:
         return None
     new = replace(numbers, component=places.type.rank)
     kind, sizes = build.tensor(build.shape_of(places), element_of(op.results[0])), op.attributes["slice_sizes"]
