@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -185,3 +186,26 @@ def test_last_panel_of_a_weight(rows, depth, columns, threads, tmp_path):
     np.testing.assert_allclose(found, x @ w.T + b, rtol=0, atol=1e-4)
     tiled = next(tmp_path.glob("*-tiled.mlir")).read_text()
     assert tiled.count("func.func private @fusion_") == 1
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize(("batch", "m", "n", "k"), [(2, 301, 299, 3), (1, 33, 130, 1), (3, 17, 19, 5), (1, 100, 64, 8), (2, 40, 77, 2)])
+@pytest.mark.parametrize("kind", ["f32", "f64", "bf16"])
+def test_shallow_products_of_rows(kind, batch, m, n, k, threads, tmp_path):
+    """Few steps, along which both operands lie (distances between points): lanes lie along the columns all the same."""
+    text = f"""
+      func.func @main(%a: tensor<{batch}x{m}x{k}x{kind}>, %b: tensor<{batch}x{n}x{k}x{kind}>) -> tensor<{batch}x{m}x{n}x{kind}> {{
+        %0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [2]
+          : (tensor<{batch}x{m}x{k}x{kind}>, tensor<{batch}x{n}x{k}x{kind}>) -> tensor<{batch}x{m}x{n}x{kind}>
+        return %0 : tensor<{batch}x{m}x{n}x{kind}>
+      }}"""
+    element = {"f32": np.float32, "f64": np.float64, "bf16": ml_dtypes.bfloat16}[kind]
+    a, b = (np.random.default_rng(rows).integers(-4, 5, (batch, rows, k)).astype(element) for rows in (m, n))
+    before = hloom.get_threads()
+    hloom.set_threads(threads)
+    try:
+        found = compiled(text, tmp_path)(a, b)
+    finally:
+        hloom.set_threads(before)
+    np.testing.assert_array_equal(found, a @ b.transpose(0, 2, 1))
+    assert k == 1 or "vector.reduction" not in vector_stage(tmp_path)

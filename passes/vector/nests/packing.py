@@ -1,7 +1,7 @@
 """Packing: an operand of a contraction, or of a transposition, copied to a buffer on the stack where the vector loop is contiguous.
 
 A panel of the right operand that is read once for every block of rows is worth copying when its rows lie far apart in memory (each on a
-page and a cache set of its own), and must be transposed when the vector loop is not its innermost dimension:
+page and a cache set of its own), and must be transposed when the vector loop is not its innermost dimension, of however few steps:
 
     B[k, n…] → P[k, n]            rows copied
     B[n, k…] → P[k, n]            squares of lanes × lanes transposed in registers
@@ -89,7 +89,7 @@ def panel_steps(work: Work, number: int, vector: int, jam: int | None, target: T
         return None
     reduced = [d for d in steps if not work.parallel[d]]
     extents = [extent for extent in (whole_extent(work, number, d) for d in reduced) if isinstance(extent, int)]
-    if not reduced or len(extents) != len(reduced) or prod(extents) <= SHALLOW:
+    if not reduced or len(extents) != len(reduced) or (prod(extents) <= SHALLOW and steps[vector] == 1):
         return None
     far = steps[reduced[-1]] * element_bytes(storage.element) >= FAR_BYTES
     width = size_bound(whole_extent(work, number, vector))
