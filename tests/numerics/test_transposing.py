@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 import hloom
+from hloom.compiler.compile import Compilation
+from hloom.compiler.frontend import load_program
 
 
 def matrix(rows, columns, element="f32"):
@@ -26,6 +28,19 @@ def test_a_transposition_within_elementwise_ops(rows, columns, element, dtype):
     rng = np.random.default_rng(0)
     x, y = (rng.integers(-9, 9, shape).astype(dtype) for shape in ((rows, columns), (columns, rows)))
     np.testing.assert_array_equal(hloom.compile(text)(x, y), x.T - y)
+
+
+@pytest.mark.parametrize(("element", "dtype"), [("f32", np.float32), ("f16", np.float16), ("i8", np.int8), ("ui8", np.uint8)])
+def test_squares_are_transposed_in_registers(element, dtype, tmp_path):
+    """Those of bytes, too, of which a register holds more than a tile has rows."""
+    text = f"""func.func @main(%x: {matrix(224, 96, element)}) -> {matrix(96, 224, element)} {{
+      %t = stablehlo.transpose %x, dims = [1, 0] : ({matrix(224, 96, element)}) -> {matrix(96, 224, element)}
+      return %t : {matrix(96, 224, element)}
+    }}"""
+    x = np.arange(224 * 96).reshape(224, 96).astype(dtype)
+    exe = Compilation(load_program(text), dump_dir=tmp_path).executable()
+    np.testing.assert_array_equal(exe(x), x.T)
+    assert "vector.gather" not in next(tmp_path.glob("*-vector.mlir")).read_text()
 
 
 @pytest.mark.parametrize(("columns", "rows"), [(33, 2), (65, 4)])

@@ -23,6 +23,9 @@ from .segments import Reach, cuts, cuts_around, nest_cut, segments
 from .turns import emit_in_turn, turn_loop
 from .work import Point, Work
 
+MOST_TURNED = 32
+"""Rows and columns of the squares that are transposed in registers: as many as a tile has."""
+
 
 def emit_elementwise(works: list[Work], captured: Captured, target: TargetView, scratch: Scratch) -> bool:
     """A nest of parallel works of equal extents, which read each other at their own point alone. Whether it is vector code that finds all
@@ -37,7 +40,8 @@ def emit_elementwise(works: list[Work], captured: Captured, target: TargetView, 
     extents = works[0].extents
     vector = vector_loop(works)
     one = max(1, target.vector_bits // max(work.widest() for work in works))
-    crossing, turned = (None, []) if vector is None else _turned(works, vector, one)
+    square = min(one, MOST_TURNED)
+    crossing, turned = (None, []) if vector is None else _turned(works, vector, square)
     outer = [d for d in range(len(extents)) if d not in (vector, crossing)]
     inner = [] if crossing is None else [crossing]
 
@@ -48,7 +52,7 @@ def emit_elementwise(works: list[Work], captured: Captured, target: TargetView, 
         here = list(works)
         for place, number in turned:
             assert vector is not None
-            here[place] = pack(here[place], number, inner, vector, dict(zip(outer, indices)), one, scratch, target)
+            here[place] = pack(here[place], number, inner, vector, dict(zip(outer, indices)), square, scratch, target)
 
         def row(index: list[LinearIndex]) -> None:
             def chunk(start: LinearIndex | None, lanes: Lanes) -> None:
