@@ -43,6 +43,20 @@ def test_squares_are_transposed_in_registers(element, dtype, tmp_path):
     assert "vector.gather" not in next(tmp_path.glob("*-vector.mlir")).read_text()
 
 
+@pytest.mark.parametrize("turned", ["dims = [0]", "dims = [1]", "dims = [0, 1]"])
+def test_squares_are_read_backwards(turned, tmp_path):
+    """A rotation: tiles are squares where they are whole along what is turned around."""
+    text = f"""func.func @main(%x: {matrix(224, 96)}) -> {matrix(96, 224)} {{
+      %r = stablehlo.reverse %x, {turned} : {matrix(224, 96)}
+      %t = stablehlo.transpose %r, dims = [1, 0] : ({matrix(224, 96)}) -> {matrix(96, 224)}
+      return %t : {matrix(96, 224)}
+    }}"""
+    x = np.arange(224 * 96).reshape(224, 96).astype(np.float32)
+    exe = Compilation(load_program(text), dump_dir=tmp_path).executable()
+    np.testing.assert_array_equal(exe(x), np.flip(x, [d for d in (0, 1) if str(d) in turned]).T)
+    assert "vector.gather" not in next(tmp_path.glob("*-vector.mlir")).read_text()
+
+
 @pytest.mark.parametrize(("columns", "rows"), [(33, 2), (65, 4)])
 @pytest.mark.parametrize(("wide", "narrow"), [("i32", "i8"), ("i64", "i32"), ("i32", "i16"), ("i64", "i8")])
 def test_a_last_lane_that_is_truncated(columns, rows, wide, narrow):

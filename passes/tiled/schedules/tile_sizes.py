@@ -13,7 +13,7 @@ from torch_mlir import ir
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
-from ...common.affine import dim_position
+from ...common.affine import dim_position, evaluate, used_dims
 from ...common.axes import KEPT_COLUMNS, Axes, TileOp, even_size, kept_bytes, repeated_by_tiles
 from ...common.combiner import is_long, split
 from ...common.contraction import (
@@ -103,7 +103,8 @@ def loop_schedule(axes: Axes, target: TargetView) -> dict[int, int]:
     root = max(axes.ops, key=lambda op: op.points)
     order = _in_loop_order(axes, root)
     last = root.axes[-1] if root.axes else None
-    crossing = {innermost(op, number) for op in axes.ops for number in range(len(op.inputs)) if last in _outer_axes(op, number)} - {None}
+    lines = [_walked(op, number) for op in axes.ops for number in range(len(op.inputs))]
+    crossing = {inner for *outer, inner in lines if last in outer} - {None}
     room = max(1, LOOP_TILE_POINTS // max(1, prod(axes.extent[a] for a in root.axes if a not in axes.tileable)))
     square = [axis for axis in reversed(order) if crossing and axis in (*crossing, last)]
     side = _FAR_SIDE if _is_far(root, target) else SQUARE_TILE_SIDE
@@ -354,7 +355,15 @@ def _tile_element(hero: TileOp, target: TargetView) -> int:
     return 1 if product is not None and product.bits == 8 else 0
 
 
-def _outer_axes(op: TileOp, operand: int) -> list[int]:
-    """The axes along which `operand` lies in pieces."""
-    positions = [dim_position(expr) for expr in list(op.maps[operand].results)[:-1]]
-    return [op.axes[position] for position in positions if position is not None]
+def _walked(op: TileOp, operand: int) -> list[int | None]:
+    """The axis along which each dimension of `operand` is read one by one, onwards, or backwards in whole squares; None where there is
+    none."""
+    found: list[int | None] = []
+    for expr in op.maps[operand].results:
+        loops = used_dims(expr)
+        loop = min(loops, default=0)
+        last = op.extents[loop] - 1 if len(loops) == 1 else 0
+        first, final = (evaluate(expr, [at * (d == loop) for d in range(len(op.extents))]) for at in (0, last))
+        onwards, backwards = final - first == last > 0, first - final == last > 0 and (last + 1) % SQUARE_TILE_SIDE == 0
+        found.append(op.axes[loop] if onwards or backwards else None)
+    return found or [None]
