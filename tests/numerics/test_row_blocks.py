@@ -105,6 +105,15 @@ def test_like_jax(name, target):
     assert max(map(error, exe(*inputs), in_f64(program, inputs))) < 1e-6
 
 
+def test_one_block_has_all_rows():
+    """Windows of few tokens: there is nothing to go through."""
+    inputs = [np.random.default_rng(0).standard_normal((40, 6, 49, 16), np.float32) for _ in range(4)]
+    program = gradients(attention())
+    exe = hloom.compile(program, *inputs, target="cpu-avx2")
+    assert decisions(exe)
+    assert max(map(error, exe(*inputs), in_f64(program, inputs))) < 1e-6
+
+
 def test_halves():
     inputs = tensors(440, 440, 40, jnp.bfloat16)
     program = gradients(attention(causal(440, 440)))

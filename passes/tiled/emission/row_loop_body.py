@@ -7,7 +7,7 @@
 }
 the ops that read %dk
 
-Where rows are of several axes, a loop over each of the others stands around it.
+Where rows are of several axes, a loop over each of the others stands around it. Where one block has all rows there is no loop.
 """
 
 from __future__ import annotations
@@ -77,6 +77,9 @@ class RowLoopBody(TileBody):
                 self._emit_at(number)
             return [self._updated(made) for made in starts]
         axis, *others = rows
+        if self.sizes[axis] == self.axes.extent[axis]:
+            self._bind_axis(axis, self.sizes[axis], index_constant(0))
+            return self._emit_loops(others, inside, starts)
         bounds = [index_constant(n) for n in (0, self.axes.extent[axis], self.sizes[axis])]
         loop = create("scf.for", [v.type for v in starts.values()], [*bounds, *starts.values()], regions=1)
         row, *carried = loop.regions[0].blocks.append(ir.IndexType.get(), *[v.type for v in starts.values()]).arguments

@@ -183,3 +183,44 @@ func.func private @of_what_was_saved(%p: tensor<12x512x512xf32>, %do: tensor<12x
   } -> tensor<12x64x512xf32>
   return %dv, %dk : tensor<12x512x64xf32>, tensor<12x64x512xf32>
 }
+
+// -----
+
+// Changed: One block has all rows: no loop, and what is summed over the rows and the block's own rows are whole.
+// CHECK-LABEL: func.func private @one_block
+// CHECK: scf.forall
+// CHECK-NOT: scf.for %
+// CHECK: tensor.parallel_insert_slice
+#q = affine_map<(d0, d1, d2, d3) -> (d0, d1, d3)>
+#k = affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>
+#o = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
+#v = affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>
+#t = affine_map<(d0, d1, d2, d3) -> (d0, d3, d1)>
+func.func private @one_block(%q: tensor<12x60x64xf32>, %k: tensor<12x60x64xf32>) -> (tensor<12x60x64xf32>, tensor<12x60x64xf32>) attributes {hloom.kind = "matmul", hloom.row_loop = 1 : i64} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<12x60x60xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<12x60x60xf32>) -> tensor<12x60x60xf32>
+  %s = linalg.generic {indexing_maps = [#q, #k, #o], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%q, %k : tensor<12x60x64xf32>, tensor<12x60x64xf32>) outs(%f : tensor<12x60x60xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<12x60x60xf32>
+  %e2 = tensor.empty() : tensor<12x60x64xf32>
+  %f2 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<12x60x64xf32>) -> tensor<12x60x64xf32>
+  %dk = linalg.generic {indexing_maps = [#t, #v, #o], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%s, %q : tensor<12x60x60xf32>, tensor<12x60x64xf32>) outs(%f2 : tensor<12x60x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<12x60x64xf32>
+  %e3 = tensor.empty() : tensor<12x60x64xf32>
+  %f3 = linalg.fill ins(%zero : f32) outs(%e3 : tensor<12x60x64xf32>) -> tensor<12x60x64xf32>
+  %dq = linalg.generic {indexing_maps = [#q, #v, #o], iterator_types = ["parallel", "parallel", "parallel", "reduction"]} ins(%s, %k : tensor<12x60x60xf32>, tensor<12x60x64xf32>) outs(%f3 : tensor<12x60x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %c, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<12x60x64xf32>
+  return %dk, %dq : tensor<12x60x64xf32>, tensor<12x60x64xf32>
+}
