@@ -7,6 +7,7 @@ STABLEHLO = [
     "func.func(stablehlo-legalize-composite-to-call)",
     "inline",
     "symbol-dce",
+    "thread-effects",
     "drop-annotations",
     "legalize-collectives",
     "legalize-map",

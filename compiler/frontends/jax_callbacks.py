@@ -1,6 +1,7 @@
-"""Calls of Python from JAX's programs: pure_callback becomes a custom call, callbacks with effects are refused.
+"""Calls of Python from JAX's programs are custom calls; callbacks whose effects are ordered, or give values, are refused.
 
     y = jax.pure_callback(f, shape, x)   →   stablehlo.custom_call @jax.pure_callback(%x) {callback = "9f2c4e1b-0"}
+    jax.debug.print("{}", x)             →   stablehlo.custom_call @hloom.effect(%x) {callback = "9f2c4e1b-1", has_side_effect = true}
 
 JAX exports no callbacks, for the process that reads the export has no such functions. Programs that hloom compiles run in this one as a
 rule. A name begins with digits drawn once a process, so that a saved program finds nothing in another process, rather than another
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
@@ -20,6 +21,7 @@ import numpy as np
 from jax.experimental import io_callback
 from jax.extend.source_info_util import SourceInfo, summarize
 
+from hloom.passes.common.custom_calls import EFFECT
 from hloom.passes.errors import UnsupportedOpError
 from hloom.runtime.custom_calls import custom_call
 
@@ -31,12 +33,23 @@ _names: dict[Any, str] = {}
 
 @custom_call(TARGET)
 def _call(*operands: np.ndarray, callback: str) -> tuple[np.ndarray, ...]:
+    return tuple(map(np.asarray, _called(callback, operands)))
+
+
+@custom_call(EFFECT)
+def _effect(number: np.ndarray, *operands: np.ndarray, callback: str) -> tuple[np.ndarray, ...]:
+    """Gives the number that the next such call takes (passes/stablehlo/thread_effects.py)."""
+    _called(callback, operands)
+    return (np.zeros_like(number),)
+
+
+def _called(callback: str, operands: Sequence[np.ndarray]) -> Any:
     """Operands are copied: what the function keeps of them outlives the program's buffers."""
     if callback not in _functions:
-        raise LookupError("the program calls a Python function of the process that it was compiled in (jax.pure_callback)")
+        raise LookupError("the program calls a Python function of the process that it was compiled in")
     cpu = jax.local_devices(backend="cpu")[0]
     with jax.default_device(cpu):
-        return tuple(map(np.asarray, _functions[callback](*jax.device_put([operand.copy() for operand in operands], cpu))))
+        return _functions[callback](*jax.device_put([operand.copy() for operand in operands], cpu))
 
 
 def _name(callback: Callable[..., Any]) -> str:
@@ -50,9 +63,17 @@ def _pure(context: Any, *operands: Any, callback: Callable[..., Any], **_: Any) 
     return jax.ffi.ffi_lowering(TARGET)(context, *operands, callback=_name(callback))
 
 
-def _with_effects(context: Any, *_: Any, **__: Any) -> Any:
+def _debug(context: Any, *operands: Any, **parameters: Any) -> Any:
+    """A callback for its effect alone; JAX gives tokens to those that have an order."""
+    if context.tokens_in.effects():
+        _ordered(context)
+    call = functools.partial(context.primitive.impl, **parameters)
+    return jax.ffi.ffi_lowering(EFFECT, has_side_effect=True)(context, *operands, callback=_name(call))
+
+
+def _ordered(context: Any, *_: Any, **__: Any) -> Any:
     raise UnsupportedOpError(
-        "hloom does not compile a callback to Python that has effects (jax.debug.print, jax.debug.callback, io_callback)",
+        "hloom does not compile a callback to Python whose effects are ordered or give values (ordered=True, io_callback)",
         op=str(context.primitive),
         loc=summarize(SourceInfo(context.traceback, context.name_stack)),
         stage="input",
@@ -60,18 +81,27 @@ def _with_effects(context: Any, *_: Any, **__: Any) -> Any:
     )
 
 
-def _primitive(function: Callable[[Any], Any]) -> Any:
-    """What JAX calls a callback."""
-    return jax.make_jaxpr(function)(np.float32(0)).eqns[0].primitive
+def _printing(x: Any) -> None:
+    jax.debug.print("{}", x)
+
+
+def _traced(function: Callable[[Any], Any]) -> Any:
+    return jax.make_jaxpr(function)(np.float32(0))
+
+
+@functools.cache
+def compiled_effects() -> frozenset[Any]:
+    """Those of jax.debug.print and jax.debug.callback without an order."""
+    return frozenset(_traced(_printing).effects)
 
 
 @functools.cache
 def lowering_rules() -> tuple[tuple[Any, Callable[..., Any]], ...]:
     """JAX's primitives with what lowers them, for jax.export."""
-    effects = (
-        lambda x: jax.debug.print("{}", x),
-        lambda x: jax.debug.callback(print, x),
-        lambda x: io_callback(print, None, x),
-    )
-    pure = _primitive(lambda x: jax.pure_callback(abs, x, x))
-    return (pure, _pure), *((_primitive(function), _with_effects) for function in effects)
+    rules: list[tuple[Callable[[Any], Any], Callable[..., Any]]] = [
+        (lambda x: jax.pure_callback(abs, x, x), _pure),
+        (_printing, _debug),
+        (lambda x: jax.debug.callback(print, x), _debug),
+        (lambda x: io_callback(print, None, x), _ordered),
+    ]
+    return tuple((_traced(function).eqns[0].primitive, rule) for function, rule in rules)

@@ -33,6 +33,7 @@ from hloom.runtime.xla_ffi import callable_by_xla, handler, register
 
 from ..compile import Compilation
 from ..frontend import load_program, name_of
+from ..frontends.jax_callbacks import compiled_effects
 from ..garbage import known_objects_kept
 
 _TARGET = "hloom"
@@ -54,13 +55,14 @@ program_p.multiple_results = True
 
 def bind(function: Callable[..., Any], options: Options, *operands: Any, donated: Collection[int] = ()) -> list[Any]:
     """The results of `function`, flat ones of flat operands, as one op. Tracers that it closes over become operands, keys of random
-    numbers the words that they hold. A function with effects (jax.debug.print) is no op: its own ones take their places.
+    numbers the words that they hold. The op has the effects of jax.debug.print; a function with others is no op: its own ones take their
+    places.
 
     `donated`: operands whose memory may take results.
     """
     closed = jax.make_jaxpr(function)(*operands)
-    if closed.effects:
-        warnings.warn(f"hloom leaves a function to XLA: it has effects ({', '.join(map(str, closed.effects))})", stacklevel=2)
+    if others := closed.effects - compiled_effects():
+        warnings.warn(f"hloom leaves a function to XLA: it has effects ({', '.join(map(str, others))})", stacklevel=2)
         return list(jaxpr_as_fun(closed)(*operands))
     outer = [value for value in closed.consts if isinstance(value, jax.core.Tracer)]
     given = [*outer, *operands]
@@ -100,9 +102,9 @@ def _jitted(jaxpr: ClosedJaxpr, options: Options) -> Any:
     return jax.jit(functools.partial(program_p.bind, jaxpr=jaxpr, options=options, donated=()))
 
 
-@program_p.def_abstract_eval
-def _results(*operands: Any, jaxpr: ClosedJaxpr, **_: Any) -> list[Any]:
-    return list(jaxpr.out_avals)
+@program_p.def_effectful_abstract_eval
+def _results(*operands: Any, jaxpr: ClosedJaxpr, **_: Any) -> tuple[list[Any], Any]:
+    return list(jaxpr.out_avals), jaxpr.effects
 
 
 # Transformations.
@@ -193,7 +195,7 @@ def _compiled(jaxpr: ClosedJaxpr, options: Options, in_place: tuple[tuple[int, i
     outer = getattr(_inside, "compiling", False)
     _inside.compiling = True
     try:
-        function = jaxpr_as_fun(jaxpr)
+        function = _with_a_result(jaxpr) if jaxpr.effects else jaxpr_as_fun(jaxpr)
         program = load_program(function, shapes)
         policy = None if options.policy is None else Policy.of(options.policy)
         compilation = Compilation.of_program(program, name_of(function), target=options.target, policy=policy, in_place=dict(in_place))
@@ -211,6 +213,14 @@ def _compiled(jaxpr: ClosedJaxpr, options: Options, in_place: tuple[tuple[int, i
     return None
 
 
+_SEEN = np.int8(0)
+"""A result that waits for effects, of functions that have some: they may have no other."""
+
+
+def _with_a_result(jaxpr: ClosedJaxpr) -> Callable[..., list[Any]]:
+    return lambda *operands: [*jaxpr_as_fun(jaxpr)(*operands), _SEEN]
+
+
 def _not_callable(exe: Executable) -> str:
     return "is for a GPU" if exe.program.on_gpu else "draws or keeps values" if exe.program.updates else "checks bounds"
 
@@ -226,8 +236,12 @@ def _lowered(context: Any, *operands: Any, jaxpr: ClosedJaxpr, options: Options,
         return mlir.lower_fun(jaxpr_as_fun(jaxpr), multiple_results=True)(context, *operands)
     context.module_context.add_keepalive(made)
     # XLA copies an operand that somebody else still needs.
-    lowering = jax.ffi.ffi_lowering(_TARGET, operand_output_aliases=dict(made[0].program.in_place))
-    return lowering(context, *operands, program=np.int64(made[1]))
+    has_effects = bool(jaxpr.effects)
+    lowering = jax.ffi.ffi_lowering(_TARGET, has_side_effect=has_effects, operand_output_aliases=dict(made[0].program.in_place))
+    if not has_effects:
+        return lowering(context, *operands, program=np.int64(made[1]))
+    seen = context.replace(avals_out=[*context.avals_out, jax.typeof(_SEEN)])
+    return list(lowering(seen, *operands, program=np.int64(made[1])))[:-1]
 
 
 def _of_bytes(*operands: Any, jaxpr: ClosedJaxpr, options: Options) -> list[Any]:

@@ -13,6 +13,9 @@ from .rewriting import integers
 NUMBERS = "hloom.numbers"
 """The attribute of a call that the pass legalize-custom-calls has made."""
 
+EFFECT = "hloom.effect"
+"""The target of calls that are made for their effects, each once and in their order (the pass thread-effects)."""
+
 
 def target_of_call(op: ir.Operation) -> str:
     return ir.StringAttr(op.attributes["call_target_name"]).value

@@ -24,11 +24,12 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from ..common.init_function import argument_attributes, entry
-from ..common.rewriting import attributes_of, create, element_of, keyword, ops_in, replace, value_of, walk
+from ..common.rewriting import element_of, keyword, ops_in, replace, value_of, walk
 from ..errors import UnsupportedOpError
 from ..registry import register_pass
 from .support import build
 from .support.random_bits import counters_of, halves, joined, threefry, word_type
+from .support.threading import Thread
 
 STATE = "hloom.generator"
 """Marks the argument of @main that is the state: four words of 32 bits, the lower ones first."""
@@ -51,7 +52,7 @@ def legalize_rng(module: ir.Operation) -> None:
         words = build.elementwise("bitcast_convert", state, result=build.tensor([4], word_type(32)))
         low, high, *counter = (build.reshape(build.slice_dim(words, 0, i, i + 1), []) for i in range(4))
         key, start = joined(low, high), joined(*counter)
-    after = _Draws(key).thread(block, start)
+    after = Thread(_is_draw, _Draws(key).step, _refused).through(block, start)
     *_, returned = ops_in(block)
     with returned.location, ir.InsertionPoint(returned):
         made = build.concatenate([build.reshape(word, [1]) for word in (low, high, *halves(after))], 0)
@@ -64,41 +65,10 @@ class _Draws:
     def __init__(self, key: ir.Value):
         self.key = key
 
-    def thread(self, block: ir.Block, counter: ir.Value) -> ir.Value:
-        """Replaces the block's draws; gives back the counter after them."""
-        for op in ops_in(block):
-            if op.name == _RNG:
-                with op.location, ir.InsertionPoint(op):
-                    value, counter = self._drawn(op, counter)
-                    replace(op, [value])
-            elif len(op.regions) and walk(op, _RNG):
-                counter = self._through(op, counter)
+    def step(self, op: ir.Operation, counter: ir.Value) -> ir.Value:
+        value, counter = self._drawn(op, counter)
+        replace(op, [value])
         return counter
-
-    def _through(self, op: ir.Operation, counter: ir.Value) -> ir.Value:
-        """An op with draws in its regions, which gives the counter back."""
-        loop = op.name == "stablehlo.while"
-        if not loop and op.name not in ("stablehlo.if", "stablehlo.case"):
-            raise _refused(op, f"stablehlo.rng in {op.name}", "draw the numbers before it")
-        if loop and any(inner.name == _RNG or walk(inner, _RNG) for inner in ops_in(op.regions[0].blocks[0])):
-            raise _refused(op, "stablehlo.rng in the condition of a loop", "draw the number in its body")
-        kinds, operands = [r.type for r in op.results], list(op.operands)
-        with op.location, ir.InsertionPoint(op):
-            new = create(op.name, [*kinds, counter.type], [*operands, counter] if loop else operands, len(op.regions), **attributes_of(op))
-        for old, region in zip(op.regions, new.regions):
-            block = old.blocks[0]
-            block.append_to(region)
-            before = block.add_argument(counter.type, op.location) if loop else counter
-            if not loop or region == new.regions[1]:
-                self._returning(block, self.thread(block, before))
-        replace(op, list(new.results)[:-1])
-        return new.results[len(kinds)]
-
-    def _returning(self, block: ir.Block, counter: ir.Value) -> None:
-        *_, returned = ops_in(block)
-        with returned.location, ir.InsertionPoint(returned):
-            create("stablehlo.return", [], [*returned.operands, counter])
-        returned.erase()
 
     def _drawn(self, op: ir.Operation, counter: ir.Value) -> tuple[ir.Value, ir.Value]:
         """The numbers of an rng, and the counter after them."""
@@ -182,5 +152,10 @@ def _computed_in(element: ir.Type) -> ir.Type:
     return element if element.width >= 32 else ir.F32Type.get()
 
 
-def _refused(op: ir.Operation, what: str, remedy: str) -> UnsupportedOpError:
-    return UnsupportedOpError(f"hloom does not compile {what}", op=_RNG, loc=str(op.location), stage="stablehlo", remedy=remedy)
+def _is_draw(op: ir.Operation) -> bool:
+    return op.name == _RNG
+
+
+def _refused(op: ir.Operation, place: str) -> UnsupportedOpError:
+    what, remedy = f"hloom does not compile stablehlo.rng in {place}", "draw the numbers before it, or in a loop's body"
+    return UnsupportedOpError(what, op=_RNG, loc=str(op.location), stage="stablehlo", remedy=remedy)

@@ -145,14 +145,60 @@ def test_types():
     same(hloom.jit(function)(*given), function(*given))
 
 
-def test_effects_are_left_to_xla(capfd):
-    @hloom.jit
-    def function(x):
-        jax.debug.print("x is {}", x)
-        return x + 1
+def printing(x):
+    jax.debug.print("x is {}", x)
+    return x + 1
 
-    with pytest.warns(UserWarning, match="hloom leaves a function to XLA: it has effects"):
-        same(function(jnp.float32(1)), jnp.float32(2))
+
+def looping(x):
+    return jax.lax.fori_loop(0, 2, lambda i, x: jax.lax.cond(i > 0, printing, lambda x: x * 10, x), x)
+
+
+def silent(x):
+    jax.debug.print("x is {}", x)
+
+
+def twice(x):
+    jax.debug.print("x is {}", x)
+    jax.debug.print("x is {}", x)
+    return x[:0]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("program", "printed"),
+    [
+        (hloom.jit(printing), ["1.0"]),
+        (hloom.jit(looping), ["10.0"]),
+        (hloom.jit(silent), ["1.0"]),
+        (lambda x: hloom.jit(twice)(x[None]), ["[1.]", "[1.]"]),
+        (jax.grad(hloom.jit(printing)), ["1.0"]),
+        (hloom.jit(jax.grad(printing)), ["1.0"]),
+        (lambda x: jax.vmap(hloom.jit(printing))(x + jnp.arange(2)), ["1.0", "2.0"]),
+        (jax.jit(lambda x: [hloom.jit(printing)(x), hloom.jit(printing)(x)][:0]), ["1.0", "1.0"]),
+        (lambda x: jax.lax.scan(lambda x, _: (hloom.jit(printing)(x), None), x, None, 2), ["1.0", "2.0"]),
+        (lambda x: hloom.compile(looping, x)(x), ["10.0"]),
+    ],
+    ids="plain loop no-results same grad grad-inside vmap dropped scan compile".split(),
+)
+def test_prints(program, printed, capfd):
+    """Each as often as XLA's program does it, whether or not somebody reads results."""
+    jax.block_until_ready(program(jnp.float32(1)))
+    jax.effects_barrier()
+    assert sorted(capfd.readouterr().out.splitlines()) == [f"x is {each}" for each in printed]
+
+
+@pytest.mark.parametrize(
+    ("program", "warning"),
+    [
+        (lambda x: (jax.debug.print("x is {}", x, ordered=True), x + 1)[1], "it has effects"),
+        (lambda x: jax.lax.while_loop(lambda x: (jax.debug.print("x is {}", x), x < 2)[1], lambda x: x + 1, x), "condition of a loop"),
+    ],
+    ids=["in order", "condition"],
+)
+def test_effects_that_are_left_to_xla(program, warning, capfd):
+    with pytest.warns(UserWarning, match=f"hloom leaves a function to XLA: .*{warning}"):
+        same(hloom.jit(program)(jnp.float32(1)), jnp.float32(2))
     jax.effects_barrier()
     assert "x is 1.0" in capfd.readouterr().out
 
