@@ -130,15 +130,14 @@ def run_steps(
         try:
             if step.manager is not None and any(before.info is not None for before in unverified):
                 _verify(module, unverified, stage)
-            with compile_errors(step.name, stage):
-                if step.ops and not names:
-                    names = {op.name for op in inner_ops(module)}
-                if not step.ops or not names.isdisjoint(step.ops):
-                    with uninterrupted():
-                        changed = step.run(module)
-                    names = set() if changed else names
-                    if (changed or often) and watch.verify_each and not (often and step.manager is not None):
-                        unverified.append(step)
+            if step.ops and not names:
+                names = {op.name for op in inner_ops(module)}
+            if not step.ops or not names.isdisjoint(step.ops):
+                with uninterrupted(), compile_errors(step.name, stage):  # what a signal's handler raises is no fault of a pass
+                    changed = step.run(module)
+                names = set() if changed else names
+                if (changed or often) and watch.verify_each and not (often and step.manager is not None):
+                    unverified.append(step)
             if often or (settled and number + 1 == len(steps)):
                 _verify(module, unverified, stage)
         except CompileError:

@@ -1,4 +1,5 @@
-"""SIGINT (Ctrl-C) where Python's way, an exception at whatever line runs, would leave something half done.
+"""Signals (Ctrl-C, an alarm that a person has raise) where Python's way, an exception at whatever line runs, would leave something half
+done.
 
 MLIR calls back into Python and is not written for exceptions to pass through; llvmlite would keep its lock.
 """
@@ -7,23 +8,40 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from typing import Any
+
+_SIGNALS = tuple(getattr(signal, f"SIG{name}") for name in "INT TERM HUP ALRM VTALRM PROF USR1 USR2 CHLD".split())
+"""Those that programs handle in Python: time limits of tests and of workers, a loader of data whose worker died."""
 
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Has SIGINT wait until the block is left: then its handler runs, which by default raises KeyboardInterrupt."""
-    handler = signal.getsignal(signal.SIGINT)
-    if threading.current_thread() is not threading.main_thread() or not callable(handler):
-        yield  # handlers run in the main thread; what is not callable ends the process, ignores it, or is not Python's
+    """Has signals wait until the block is left: then their handlers run; SIGINT's raises KeyboardInterrupt by default."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # handlers run in the main thread
         return
-    waiting: list[tuple[Any, ...]] = []
-    signal.signal(signal.SIGINT, lambda *signalled: waiting.append(signalled))
+    # what is not callable ends the process, ignores the signal, or is not Python's
+    handlers = {number: handler for number in _SIGNALS if callable(handler := signal.getsignal(number))}
+    waiting: dict[int, tuple[Any, ...]] = {}
     try:
+        for number in handlers:
+            signal.signal(number, lambda *signalled: waiting.update({signalled[0]: signalled}))
         yield
     finally:
-        signal.signal(signal.SIGINT, handler)
-        if waiting:
-            handler(*waiting[-1])
+        try:
+            _put_back(handlers)
+        finally:
+            with ExitStack() as each:  # all of them, whatever one raises
+                for number, signalled in waiting.items():
+                    each.callback(handlers[number], *signalled)
+
+
+def _put_back(handlers: Mapping[int, Callable[..., Any]]) -> None:
+    try:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    except BaseException:  # of one that is back: the others are to be, too
+        _put_back(handlers)
+        raise

@@ -200,9 +200,18 @@ def contexts(count):
     assert ir.Context._get_live_count() <= 1  # the last, which its dialects hold
 
 
+class Late(Exception):
+    """What a time limit raises."""
+
+
+def late(*_):
+    raise Late
+
+
 def interrupted(count):
-    """SIGINT at any moment of a compile or a call: then everything works, and nothing is left in the cache or of children."""
+    """SIGINT or an alarm at any moment of a compile or a call: then everything works, and nothing is left in the cache or of children."""
     signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+    signal.signal(signal.SIGALRM, late)
     text, x, wanted = program(1, PARALLEL)
     compile_and_call(1, PARALLEL)
     started = time.monotonic()
@@ -212,12 +221,13 @@ def interrupted(count):
     print(f"seed {seed}", flush=True)
     chance, caught = random.Random(seed), 0
     for number in range(count):
-        timer = threading.Timer(chance.uniform(0, usual * 1.1), os.kill, [os.getpid(), signal.SIGINT])
+        signalled = chance.choice([signal.SIGINT, signal.SIGALRM])
+        timer = threading.Timer(chance.uniform(0, usual * 1.1), os.kill, [os.getpid(), signalled])
         try:
             timer.start()
             compile_and_call(number, PARALLEL)
             timer.join()
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, Late):
             caught += 1
         timer.join()
     print(f"{caught} of {count} interrupts were in a compile or call")
@@ -225,7 +235,7 @@ def interrupted(count):
     np.testing.assert_allclose(hloom.compile(text)(x), wanted, rtol=1e-5, atol=1e-6)
     in_threads(2, lambda thread: compile_and_call(thread, PARALLEL))  # no lock was kept
     in_fork(lambda: compile_and_call(3, PARALLEL))
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler and signal.getsignal(signal.SIGALRM) is late
     assert not [path for path in Path(os.environ["HLOOM_CACHE_DIR"]).rglob("*") if path.name.startswith(".") or path.suffix == ".part"]
     try:
         assert os.waitpid(-1, os.WNOHANG) is None, "a child was left"
