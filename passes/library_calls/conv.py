@@ -181,6 +181,8 @@ def gradient_by_input(op: ir.Operation) -> Conv | None:
     if not _is_taken(op, ELEMENTS) or set(integers(op, "lhs_dilation")) <= {1}:
         return None
     dims = ConvDims.of(op)
+    if dims.second[0] < dims.first[0]:
+        return None  # images are summed: the gradient by the weights of a transposed convolution
     rank = len(dims.spatial[0])
     taps = [ir.RankedTensorType(op.operands[1].type).shape[d] for d in dims.spatial[1]]
     grouped = integer(op, "feature_group_count") * integer(op, "batch_group_count") != 1

@@ -41,7 +41,7 @@ LEAST_ELEMENTS = 1 << 16
 LEAST_PART = 1 << 11
 """Elements a part must have."""
 COLUMNS = 32
-"""Columns that a block reduces."""
+"""Columns that a block reduces, or elements of them: where these are fewer side by side, as of a group of channels, blocks have several."""
 THREADS_ELEMENTS, THREADS_PARTS = 1 << 18, (1 << 13, 1 << 10)
 """Elements that are worth several threads, and that a part has, at least: so many if a divisor allows, else fewer."""
 TILE_COLUMNS, MOST_TILES = 256, 4
@@ -119,8 +119,10 @@ def parts_for_blocks(shape: list[int], dims: list[int], dim: int, target: Target
     """Into how many parts `dim` is split: the largest divisor that gives no more blocks than run at once; 1 leaves it whole."""
     reduced = prod(shape[d] for d in dims)
     kept = prod(n for d, n in enumerate(shape) if d not in dims)
-    along = len(shape) - 1 in dims
-    blocks = kept if along else -(-kept // COLUMNS)
+    last = max((d for d in range(len(shape)) if d not in dims), default=-1)
+    short = any(d < last for d in dims) and prod(shape[last + 1 :]) < COLUMNS
+    along = len(shape) - 1 in dims and not short
+    blocks = kept if along else -(-kept * prod(shape[last + 1 :]) // COLUMNS)
     if reduced * (1 if along else COLUMNS) < LEAST_ELEMENTS or 2 * blocks > target.multiprocessors:
         return 1
     most = min(2 * target.multiprocessors // max(1, blocks), max(1, reduced // (LEAST_PART if along else LEAST_PART // COLUMNS)))

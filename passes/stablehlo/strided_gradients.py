@@ -7,6 +7,9 @@ After:
     %a = stablehlo.convolution(%dy, %w) …, window = {pad = [[2, 2]], lhs_dilate = [2], reverse = [true]} … -> 1x9x4
     %0 = stablehlo.slice %a [0:1, 0:8, 0:4]
 
+The gradient by the weights of a transposed convolution, a product of images with zeros between their elements by windows that are images,
+is that of a strided convolution whose factors have changed places, its taps turned around.
+
 Weights that a reverse has turned lie as the forward convolution reads them. A gradient of more elements than the input has is that of a
 convolution without padding.
 
@@ -21,7 +24,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
-from ..common.rewriting import integers, producer
+from ..common.rewriting import i64_array, integer, integers, padding_pairs, producer
 from ..library_calls.conv import gradient_by_input, gradient_of, reversal
 from ..registry import register_pass
 from .support import build
@@ -35,7 +38,37 @@ Values = list[ir.Value] | None
     "strided-gradients", "writes gradients by the input of strided convolutions as a library has them", ops=("stablehlo.convolution",)
 )
 def strided_gradients(module: ir.Operation) -> bool:
-    return target_of(module).kind == "cuda" and rewrite(module, {"stablehlo.convolution": [_convolution]})
+    return target_of(module).kind == "cuda" and rewrite(module, {"stablehlo.convolution": [_of_transposed, _convolution]})
+
+
+def _of_transposed(op: ir.Operation) -> Values:
+    """The gradient by the weights of a transposed convolution: both factors change places, and the taps go from the last to the first."""
+    dims = ConvDims.of(op)
+    rank = len(dims.spatial[0])
+    steps, groups = integers(op, "lhs_dilation", [1] * rank), integer(op, "feature_group_count") * integer(op, "batch_group_count")
+    others = {*integers(op, "window_strides", [1]), *integers(op, "rhs_dilation", [1]), groups}
+    if set(steps) <= {1} or dims.second[0] > dims.first[0] or others != {1} or any(reversal(op)):
+        return None
+    values = (op.results[0], *op.operands)
+    taps, fewer, more = ([build.shape_of(value)[d] for d in places] for value, places in zip(values, (dims.spatial[2], *dims.spatial[:2])))
+    padding = []
+    for count, few, many, step, (low, _) in zip(taps, fewer, more, steps, padding_pairs(op, rank)):
+        before = count - 1 - low
+        padding.append((before, count + (few - 1) * step - many - before))
+    if min(min(pair) for pair in padding) < 0:
+        return None
+    turned = ConvDims(
+        (dims.second[1], dims.second[0], dims.second[2]),
+        (dims.first[1], dims.first[0], dims.first[2]),
+        (dims.spatial[1], dims.spatial[0], dims.spatial[2]),
+    )
+    changed = {
+        "padding": ir.DenseElementsAttr.get(np.array(padding, np.int64)),
+        "lhs_dilation": i64_array([1] * rank),
+        "rhs_dilation": i64_array(steps),
+    }
+    made = turned.emit(op, op.operands[1], op.operands[0], op.results[0].type, **changed)
+    return [build.reverse(made, dims.spatial[2])]
 
 
 def _convolution(op: ir.Operation) -> Values:

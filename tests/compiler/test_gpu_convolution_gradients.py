@@ -82,19 +82,45 @@ TOLERANCE = {"f16": 3e-3, "bf16": 2e-2, "f32": 2e-5}
 
 
 @pytest.mark.parametrize("use", ["library", "generated"])
+@pytest.mark.parametrize(("padding", "stride", "taps"), [("SAME", 2, 3), ("VALID", 2, 2), ("VALID", 3, 4)])
+def test_gradients_of_transposed_convolutions(padding, stride, taps, use) -> None:
+    """By the weights: no window is an image."""
+
+    def convolve(x, w):
+        return jax.lax.conv_transpose(x, w, (stride, stride), padding, dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+    def gradients(x, w, dy):
+        return jax.vjp(convolve, x, w)[1](dy)
+
+    x, w = (jax.ShapeDtypeStruct(shape, jnp.float32) for shape in ((2, 5, 6, 8), (taps, taps, 8, 16)))
+    taken = [x, w, jax.eval_shape(convolve, x, w)]
+    random = np.random.default_rng(0)
+    values = [random.standard_normal(each.shape).astype(np.float32) for each in taken]
+    made, found = run(jax.jit(gradients).lower(*taken).as_text(), values, use)
+    assert made == (["filter", "output"] if use == "library" else [])
+    for each, other in zip(found, gradients(*values), strict=True):
+        np.testing.assert_allclose(each, other, rtol=0, atol=2e-5 * np.abs(np.asarray(other)).max())
+
+
+def run(text: str, values: Sequence[np.ndarray], use: str) -> tuple[list[str], Sequence[np.ndarray]]:
+    """What the library makes, and the results of the program."""
+    with make_context() as context, ir.Location.unknown():
+        module = parse_module(text, context)
+        attach_target(module.operation, load_target("sm_90a"))
+        attach_policy(module.operation, Policy((KernelRule(use=use),)))
+        run_stages(module.operation, to="thunk")
+        made = sorted(ir.StringAttr(attributes_of(op)["makes"]).value for op in walk(module.operation, "thunk.conv"))
+        return made, SimulatedProgram(module).run(values).results
+
+
+@pytest.mark.parametrize("use", ["library", "generated"])
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_gradients_agree_with_jax(case, use) -> None:
     random, (gradients, taken) = np.random.default_rng(0), case.gradients(case.element)
     values = [random.standard_normal(each.shape).astype(numpy_dtype(case.element)) for each in taken]
     expected = case.gradients("f32")[0](*(value.astype(np.float32) for value in values))
-    with make_context() as context, ir.Location.unknown():
-        module = parse_module(gradients.lower(*taken).as_text(), context)
-        attach_target(module.operation, load_target("sm_90a"))
-        attach_policy(module.operation, Policy((KernelRule(use=use),)))
-        run_stages(module.operation, to="thunk")
-        made = sorted(ir.StringAttr(attributes_of(op)["makes"]).value for op in walk(module.operation, "thunk.conv"))
-        assert made == (sorted(case.made) if use == "library" else [])
-        found = SimulatedProgram(module).run(values).results
+    made, found = run(gradients.lower(*taken).as_text(), values, use)
+    assert made == (sorted(case.made) if use == "library" else [])
     for each, other in zip(found, expected, strict=True):
         wide = np.asarray(other, np.float64)
         np.testing.assert_allclose(np.asarray(each, np.float64), wide, rtol=0, atol=TOLERANCE[case.element] * np.abs(wide).max())

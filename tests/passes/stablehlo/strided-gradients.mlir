@@ -72,3 +72,22 @@ func.func @cpu(%dy: tensor<1x4x8xbf16>, %w: tensor<3x4x8xbf16>) -> tensor<1x8x4x
   return %0 : tensor<1x8x4xbf16>
 }
 }
+
+// -----
+
+module attributes {hloom.target = {kind = "cuda"}} {
+
+// Changed: the weights of a transposed convolution: the larger image is summed in windows as far apart as zeros had made the smaller's
+// elements, and taps come the other way around.
+// CHECK-LABEL: func.func @of_transposed(
+// CHECK-SAME: %[[X:.*]]: tensor<2x5x8xf32>, %[[DY:.*]]: tensor<2x10x16xf32>
+// CHECK: %[[W:.*]] = stablehlo.convolution(%[[DY]], %[[X]]) dim_numbers = [f, 0, b]x[i, 0, o]->[0, f, b]
+// CHECK-SAME: pad = {{\[}}[0, 0]], lhs_dilate = [1], rhs_dilate = [2]
+// CHECK: stablehlo.reverse %[[W]], dims = [0]
+func.func @of_transposed(%x: tensor<2x5x8xf32>, %dy: tensor<2x10x16xf32>) -> tensor<2x8x16xf32> {
+  %0 = stablehlo.convolution(%x, %dy) dim_numbers = [f, 0, b]x[i, 0, o]->[0, b, f], window = {pad = [[1, 1]], lhs_dilate = [2]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x5x8xf32>, tensor<2x10x16xf32>) -> tensor<2x8x16xf32>
+  return %0 : tensor<2x8x16xf32>
+}
+
+}
