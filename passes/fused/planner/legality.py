@@ -20,7 +20,8 @@ class Limits:
     that do, 0 where no kernel has tiles of columns. `reshaped_rows`: whether what follows from rows may have another shape.
     `linear_epilogues`: whether the kernels of contractions (those of GPUs) read what their epilogue needs at indices that are linear in
     their rows and columns alone. `computed_updates`: whether the kernels of scatters compute their updates where they apply them.
-    `chosen_in_lanes`: whether what is computed of values that are chosen by their place has to lie along the lanes."""
+    `chosen_in_lanes`: whether what is computed of values that are chosen by their place has to lie along the lanes. `column_sums`: so many
+    results of columns a thread keeps at once, of several columns each; 0 is any number."""
 
     instances: int = 1024
     instances_per_op: int = 4
@@ -30,6 +31,7 @@ class Limits:
     linear_epilogues: bool = False
     computed_updates: bool = False
     chosen_in_lanes: bool = False
+    column_sums: int = 0
 
 
 @dataclass(frozen=True, slots=True)

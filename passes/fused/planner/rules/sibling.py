@@ -80,6 +80,9 @@ def sibling(a: Group, b: Group, values: Sequence[Value], limits: Limits) -> Unio
     mine, theirs = [*a.parallel, *a.reduced], [*b.parallel, *b.reduced]
     if a.extents(mine) != b.extents(theirs):
         return Refusal(Code.AXIS_CONFLICT, "the groups iterate over different extents")
+    sums = len(a.results) + len(b.results)
+    if limits.column_sums and a.reduced and b.reduced and not (a.row or b.row) and sums > limits.column_sums:
+        return Refusal(Code.ROW_TOO_LARGE, f"{sums} results of columns do not stay in registers")
     image = {axis: var(to, a.axes[to].extent) for axis, to in zip(theirs, mine, strict=True)}
     small, large = sorted((b.reads, a.reads), key=len)
     common = tuple(v for v in small if v in large and _same_read(a, b, v, image))
