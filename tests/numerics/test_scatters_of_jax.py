@@ -51,6 +51,7 @@ def test_sums_of_one_hots(kind, dtype):
     check(lambda i, x: (-jnp.where(jnp.arange(100) == i[:, None], 3, jnp.array(0, dtype)) * x[:, None].astype(dtype)).sum(1), i, x)
     check(lambda i, x: (jax.nn.one_hot(i, 7, axis=0, dtype=dtype) / x.astype(dtype)).sum(0), i, x)
     check(lambda i: jax.nn.one_hot(i, 100, dtype=dtype).sum(0), i)
+    check(lambda i: jnp.where(lax.iota(kind, 300) == i[:, None], jnp.array(1, dtype), 0).sum(1), i)
 
 
 @pytest.mark.parametrize("method", ["set", "add", "max", "mul", "min"])

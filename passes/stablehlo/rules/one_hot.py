@@ -58,6 +58,9 @@ def _index(chosen: ir.Value, dim: int) -> ir.Value | None:
     equal = producer(chosen, "stablehlo.compare")
     if equal is None or keyword(equal, "comparison_direction") != "EQ":
         return None
+    element = element_of(equal.operands[0])
+    if not isinstance(element, ir.IntegerType) or build.shape_of(chosen)[dim] > build.extreme(element, 1):
+        return None  # places of a type that does not count so far come again
     for place, index in (equal.operands, reversed(equal.operands)):
         numbers = producer(place, "stablehlo.iota")
         if numbers is not None and integer(numbers, "iota_dimension") == dim and _is_constant(index, dim):
