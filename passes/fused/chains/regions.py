@@ -125,7 +125,8 @@ class Regions:
         """Whether a chain stays for join-contractions: forward, whose rows are made of one matrix (and of masks that are read from memory),
         and whose numbers the region reads."""
         first, rows, last = chain.calls
-        matrices = [value for value in rows.operands if count_of(value) == region.size and defining_op(value) in region.makers]
+        makers = {value for call in region.makers for value in call.results}
+        matrices = [value for value in rows.operands if count_of(value) == region.size and value in makers]
         if first not in region.makers or rows not in region.makers or not all(value in list(first.results) for value in matrices):
             return False
         operands = list(dict.fromkeys(value for call in chain.calls for value in call.operands))
