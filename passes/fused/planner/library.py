@@ -26,7 +26,7 @@ from .records import Program
 GENERATED_PERCENT = {Kind.MATMUL: 60, Kind.CONV: 30}
 """What generated kernels reach of the rate at which tensor cores, or fused multiply-adds, could go. A convolution gathers its windows."""
 _GRADIENT_PERCENT = 5
-"""Of a convolution whose windows are images. On an H200 3×3 of 32×56×56×64 to 64 in bf16 took 248 us by its weights, of 16×64×64×64 56."""
+"""Of a gradient by weights. On an H200 3×3 of 32×56×56×64 to 64 in bf16 took 248 us by its weights, of 16×64×64×64 56."""
 EPILOGUE_PERCENT = 220
 """What an epilogue on tensor cores' results takes of the time of its operations: it runs beside neither products nor loads. On an H200
 4096×768×3072 in bf16 with an exact GELU took 54 us, cuBLASLt's product 31; 6304×768×3072 90 and 45; with tanh, 61."""
@@ -121,7 +121,7 @@ def generated_ps(group: Group, offer: Offer, cost: CostModel, program: Program) 
     assert group.contraction is not None
     op = program.ops[group.contraction]
     memory, arithmetic = cost.of(group)
-    percent = _GRADIENT_PERCENT if offer.by_weights or offer.of_images else GENERATED_PERCENT[op.kind]
+    percent = _GRADIENT_PERCENT if offer.by_weights else GENERATED_PERCENT[op.kind]
     arithmetic += cost.contraction(op) * (100 - percent) // percent
     if program.values[op.operands[0]].element in ("f16", "bf16"):
         rounded = _ROUNDING * _rounded(group, program)
