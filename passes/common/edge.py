@@ -11,6 +11,11 @@ AT_EDGE = (*RESHAPES, "tensor.insert_slice")
 """What may stand between a group's ops and its results."""
 
 
+def reassociation(view: ir.Operation) -> list[list[int]]:
+    """The dimensions of the larger rank that each of the smaller is, of a reshape."""
+    return [[ir.IntegerAttr(d).value for d in ir.ArrayAttr(group)] for group in ir.ArrayAttr(view.attributes["reassociation"])]
+
+
 def edge(value: ir.Value, names: tuple[str, ...] = AT_EDGE) -> list[ir.Operation]:
     """The ops called `names` that lead to `value`, the last first; the first operand of each is the value before it."""
     chain = []

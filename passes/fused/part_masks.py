@@ -8,9 +8,8 @@ After:
     %p = call @fusion_3(%s, %m)
     %o = call @fusion_2(%p, %v)
 
-A GPU's kernels of two contractions evaluate what lies between them at a row and a column (recompute-operands, join-contractions). They read
-a mask there, a byte an element; drawing it takes a hundred operations an element, in forward and in each kernel of the backward pass, whose
-other results would be in memory beside it.
+A GPU's kernels of two contractions evaluate what lies between them at a row and a column (recompute-operands, join-contractions). They do
+not draw masks: that takes a hundred operations an element, in each of these kernels. They read them, a byte an element.
 
 Must hold: plan-fusion has run. Declined: CPUs, whose tiles write the masks that they draw; contractions that no such kernel takes; groups
 in which what is made of the scores is nothing that a kernel evaluates, or what is drawn is no mask.

@@ -29,7 +29,7 @@ from torch_mlir import ir
 from hloom.dialects.target import target_of
 
 from ..common.affine import index_at, maps_attr, read_maps, to_affine, used_dims
-from ..common.edge import RESHAPES, before_edge
+from ..common.edge import RESHAPES, before_edge, reassociation
 from ..common.index_expression import Expr, loops_of
 from ..common.rewriting import defining_op, erase_unused, has_one_use, index_constant, is_used, replace, value_of, walk
 from ..registry import register_pass
@@ -110,10 +110,6 @@ def _grouping(fine: list[int], coarse: list[int]) -> list[list[int]] | None:
     return groups if position == len(fine) else None
 
 
-def _groups(view: ir.Operation) -> list[list[int]]:
-    return [[ir.IntegerAttr(i).value for i in ir.ArrayAttr(group)] for group in ir.ArrayAttr(view.attributes["reassociation"])]
-
-
 def _readers(view: ir.Operation) -> list[tuple[ir.Operation, int]]:
     """(generic, input number) of every use as an input of a generic."""
     uses = [(use.owner.operation, use.operand_number) for use in view.results[0].uses]
@@ -138,11 +134,11 @@ def _collapse_contraction(view: ir.Operation) -> bool:
     extents = _read_extents(view, readers)
     if extents is None or _has_windows(maps[:-1], {ir.AffineDimExpr(e).position for e in out.results}):
         return False
-    replaced, dims = _collapsed_loops(out, _groups(view), shape_of(source), len(iterators))
+    replaced, dims = _collapsed_loops(out, reassociation(view), shape_of(source), len(iterators))
     substitution = ir.AffineMap.get(dims, 0, replaced)
     new_maps = [ir.AffineMap.get(dims, 0, [e.compose(substitution) for e in m.results]) for m in maps[:-1]]
     new_maps.append(ir.AffineMap.get(dims, 0, [ir.AffineDimExpr.get(i) for i in range(len(extents))]))
-    kept = [iterators[ir.AffineDimExpr(out.results[group[0]]).position] for group in _groups(view)]
+    kept = [iterators[ir.AffineDimExpr(out.results[group[0]]).position] for group in reassociation(view)]
     inner = [i for i in range(len(iterators)) if i not in {ir.AffineDimExpr(e).position for e in out.results}]
     element = ir.RankedTensorType(source.type).element_type
     kind = ir.RankedTensorType.get(extents, element)
@@ -168,7 +164,7 @@ def _has_windows(maps: Sequence[ir.AffineMap], shown: set[int]) -> bool:
 def _read_extents(view: ir.Operation, readers: list[tuple[ir.Operation, int]]) -> list[int] | None:
     """How far the readers read along each dimension of the view: from 0, by plain loops, or all of one that is no collapsed one; None where
     one reads otherwise."""
-    shape, groups = shape_of(view.results[0]), _groups(view)
+    shape, groups = shape_of(view.results[0]), reassociation(view)
     extents = [0] * len(shape)
     for reader, number in readers:
         maps = read_maps(reader)

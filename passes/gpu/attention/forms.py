@@ -13,7 +13,7 @@ from torch_mlir import ir
 
 from ...common.affine import evaluate, used_dims
 from ...common.axes import TileOp
-from ...common.edge import RESHAPES
+from ...common.edge import RESHAPES, reassociation
 from ...common.linear_index import LinearIndex, Loop, NotLinear, linear_results
 from ...common.rewriting import walk
 from ...common.storage import row_major
@@ -146,7 +146,7 @@ def _digits(index: LinearIndex, extents: Sequence[int]) -> list[LinearIndex]:
 
 def viewed(op: ir.Operation, form: Sequence[LinearIndex]) -> list[LinearIndex]:
     """The indices of a reshape."""
-    groups = [[ir.IntegerAttr(i).value for i in ir.ArrayAttr(g)] for g in ir.ArrayAttr(op.attributes["reassociation"])]
+    groups = reassociation(op)
     if op.name == "tensor.collapse_shape":
         shape = ir.RankedTensorType(op.operands[0].type).shape
         return [address_of([shape[d] for d in group], [form[d] for d in group]) for group in groups]

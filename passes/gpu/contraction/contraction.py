@@ -21,7 +21,7 @@ from torch_mlir.dialects import arith
 from ...common.affine import loops_where
 from ...common.axes import TileOp, read_tile_op
 from ...common.contraction import summed_product
-from ...common.edge import RESHAPES
+from ...common.edge import RESHAPES, reassociation
 from ...common.linear_index import LinearIndex, linear_results
 from ...common.rewriting import defining_op, index_constant, is_block_argument, walk
 from ...common.storage import row_major
@@ -255,10 +255,7 @@ def element_access(value: ir.Value, indices: Sequence[LinearIndex]) -> ElementAc
 
 def _reshaped_access(op: ir.Operation, indices: Sequence[LinearIndex]) -> ElementAccess | None:
     """The access of a part of an array seen in another shape; None where dimensions that a reshape joins have no common stride."""
-    (source,), groups = (
-        op.operands,
-        [[ir.IntegerAttr(d).value for d in ir.ArrayAttr(group)] for group in ir.ArrayAttr(op.attributes["reassociation"])],
-    )
+    source, groups = op.operands[0], reassociation(op)
     if op.name == "tensor.expand_shape":
         extents = list(ir.RankedTensorType(op.results[0].type).shape)
         return element_access(source, [address_of([extents[d] for d in group], [indices[d] for d in group]) for group in groups])
