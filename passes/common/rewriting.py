@@ -260,6 +260,11 @@ def padding_pairs(op: ir.Operation, rank: int) -> list[tuple[int, int]]:
     return list(zip(flat[::2], flat[1::2]))
 
 
+def reversal(op: ir.Operation, rank: int) -> list[bool]:
+    """Whether the windows of a convolution are reversed, for each spatial dimension."""
+    return list(ir.DenseBoolArrayAttr(op.attributes["window_reversal"])) if "window_reversal" in op.attributes else [False] * rank
+
+
 def segments(op: ir.Operation) -> list[list[ir.Value]]:
     """The operands of an op that has several lists of them."""
     operands = iter(op.operands)

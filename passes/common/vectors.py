@@ -10,6 +10,9 @@ from torch_mlir.dialects import arith, vector
 
 from .rewriting import value_of
 
+ACCESS_BYTES = 16
+"""The widest access of a GPU's thread."""
+
 
 def is_vector(value: ir.Value) -> bool:
     """Whether `value` has several elements, one a lane."""

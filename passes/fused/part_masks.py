@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import prod
 
 from torch_mlir import ir
 
@@ -29,10 +28,9 @@ from ..common.attention import FIRST_CAPABILITY, WIDEST
 from ..common.ops import OPS, is_elementwise
 from ..common.rewriting import clone_with, create, defining_op, element_of, is_block_argument, kind_of, ops_in, walk
 from ..registry import register_pass
-from ..stablehlo.support.build import count_of, shape_of
-from ..stablehlo.support.dimensions import DotDims
-from .chains.bodies import named, users
-from .chains.chain import CONTRACTION_KINDS, callee, groups_of, returned
+from ..stablehlo.support.build import count_of
+from .chains.bodies import named, open_function, users
+from .chains.chain import CONTRACTION_KINDS, callee, groups_of, returned, summed
 from .chains.on_gpu import EVALUATED
 from .chains.price import bytes_moved, priced
 from .chains.regions import Regions
@@ -91,7 +89,7 @@ class _Parting:
         maker = defining_op(value)
         group = self.groups.get(callee(maker)) if maker is not None and maker.name == "func.call" else None
         dots = walk(group, "stablehlo.dot_general") if group is not None and kind_of(group) in CONTRACTION_KINDS else []
-        return len(dots) == 1 and str(element_of(dots[0].operands[0])) in _HALVES and _depth(dots[0]) <= WIDEST
+        return len(dots) == 1 and str(element_of(dots[0].operands[0])) in _HALVES and summed(dots[0]) <= WIDEST
 
     def _part(self, call: ir.Operation, cut: _Cut) -> None:
         """Two calls in place of one."""
@@ -124,16 +122,7 @@ class _Parting:
         """A group of some of another's ops, by name, and what of the other's values it is given: arguments, and `known` ones."""
         read = {value for op in ops for value in op.operands} | set(results)
         given = [value for value in (*group.regions[0].blocks[0].arguments, *known) if value in read]
-        signature = ir.FunctionType.get([value.type for value in given], [value.type for value in results])
-        with ir.InsertionPoint(group), group.location:
-            function = create(
-                "func.func",
-                regions=1,
-                sym_name=ir.StringAttr.get("group"),
-                function_type=ir.TypeAttr.get(signature),
-                sym_visibility=ir.StringAttr.get("private"),
-            )
-        block = function.regions[0].blocks.append(*signature.inputs, arg_locs=[group.location] * len(given))
+        function, block = open_function(group, given, results)
         mapping: dict[ir.Value, ir.Value] = dict(zip(given, block.arguments))
         with ir.InsertionPoint(block):
             for op in ops:
@@ -200,7 +189,3 @@ def _slice(results: Iterable[ir.Value], known: Sequence[ir.Value]) -> list[ir.Op
             found.add(op)
             waiting += [each for each in op.operands if each not in known]
     return [op for op in ops_in(next(iter(found)).block) if op in found] if found else []
-
-
-def _depth(dot: ir.Operation) -> int:
-    return prod(shape_of(dot.operands[0])[d] for d in DotDims.of(dot).contracting[0])

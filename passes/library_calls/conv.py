@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from torch_mlir import ir
 
-from ..common.rewriting import i64_array, i64_attribute, integer, integers, padding_pairs
+from ..common.rewriting import i64_array, i64_attribute, integer, integers, padding_pairs, reversal
 from ..stablehlo.support.dimensions import ConvDims
 from .epilogue import Epilogue
 
@@ -95,7 +95,7 @@ def conv_of(op: ir.Operation, elements: Collection[str] = ELEMENTS, batch_groups
     dims = ConvDims.of(op)
     rank = len(dims.spatial[0])
     padding = padding_pairs(op, rank)
-    plain = integer(op, "batch_group_count") in batch_groups and set(integers(op, "lhs_dilation")) <= {1} and not any(reversal(op))
+    plain = integer(op, "batch_group_count") in batch_groups and set(integers(op, "lhs_dilation")) <= {1} and not any(reversal(op, rank))
     if not plain or any(min(pair) < 0 for pair in padding):
         return None
     return Conv(
@@ -124,7 +124,7 @@ def gradient_of(op: ir.Operation) -> Conv | None:
         return None
     found = gradient_by_input(op)
     if found is not None:
-        turned = reversal(op) or [False] * len(found.dilations)
+        turned = reversal(op, len(found.dilations))
         return found if _fits(found) and all(each or taps == 1 for each, taps in zip(turned, found.filter[2:])) else None
     found = _by_filter(op)
     return found if found is not None and _fits(found) else None
@@ -133,11 +133,6 @@ def gradient_of(op: ir.Operation) -> Conv | None:
 def library_conv(op: ir.Operation) -> Conv | None:
     """What a library does of a convolution."""
     return gradient_of(op) or conv_of(op)
-
-
-def reversal(op: ir.Operation) -> list[bool]:
-    """Whether the windows of a convolution are reversed, for each spatial dimension."""
-    return list(ir.DenseBoolArrayAttr(op.attributes["window_reversal"])) if "window_reversal" in op.attributes else []
 
 
 def _is_taken(op: ir.Operation, elements: Collection[str]) -> bool:
@@ -159,7 +154,7 @@ def _by_filter(op: ir.Operation) -> Conv | None:
     dims = ConvDims.of(op)
     rank = len(dims.spatial[0])
     dilated = set(integers(op, "lhs_dilation")) - {1}
-    if dims.second[0] > dims.first[0] or integer(op, "feature_group_count") != 1 or any(reversal(op)) or dilated:
+    if dims.second[0] > dims.first[0] or integer(op, "feature_group_count") != 1 or any(reversal(op, rank)) or dilated:
         return None
     low = tuple(low for low, _ in padding_pairs(op, rank))
     return Conv(

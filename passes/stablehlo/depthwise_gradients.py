@@ -24,9 +24,8 @@ from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
-from ..common.rewriting import element_of, integer, integers, padding_pairs
+from ..common.rewriting import element_of, integer, integers, padding_pairs, reversal
 from ..fused.planner.policy import policy_of
-from ..library_calls.conv import reversal
 from ..registry import register_pass
 from .support import build
 from .support.dimensions import ConvDims
@@ -56,7 +55,7 @@ def _sums(op: ir.Operation) -> list[ir.Value] | None:
     taps, rank = [made[d] for d in dims.spatial[2]], len(dims.spatial[0])
     channels = build.shape_of(x)[dims.first[0]]
     depthwise = integer(op, "batch_group_count") == channels == build.shape_of(dy)[dims.second[1]] > 1
-    changed = any(reversal(op)) or set(integers(op, "lhs_dilation")) - {1} or integer(op, "feature_group_count") != 1
+    changed = any(reversal(op, rank)) or set(integers(op, "lhs_dilation")) - {1} or integer(op, "feature_group_count") != 1
     if not depthwise or changed or not 1 <= prod(taps) <= _MOST or not 1 <= rank <= 3:
         return None
     kinds = {str(element_of(value)) for value in (x, dy, op.results[0])}

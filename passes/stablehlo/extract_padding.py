@@ -29,9 +29,9 @@ from torch_mlir import ir
 
 from hloom.dialects.target import TargetView, target_of
 
-from ..common.rewriting import i64_array, i64_attr, integer, integers, padding_pairs
+from ..common.rewriting import i64_array, i64_attr, integer, integers, padding_pairs, reversal
 from ..common.scans import scan_dim
-from ..library_calls.conv import gradient_of, library_conv, reversal
+from ..library_calls.conv import gradient_of, library_conv
 from ..registry import register_pass
 from .support import build
 from .support.dimensions import ConvDims
@@ -99,21 +99,18 @@ def without_padding(op: ir.Operation) -> Values:
     counts = [build.shape_of(op.results[0])[d] for d in dims.spatial[2]]
     reaches = [(n - 1) * step + 1 for n, step in zip(sizes, integers(op, "rhs_dilation", [1] * rank))]
     pairs = list(map(_cut, pairs, extents, dilation, counts, reaches))
-    reversed_ = reversal(op)
-    if not any(map(any, pairs)) and set(dilation) <= {1} and not any(reversed_):
+    if not any(map(any, pairs)) and set(dilation) <= {1} and not any(reversal(op, rank)):
         return None
     low, high, interior = ([0] * (rank + 2) for _ in range(3))
     for d, pair, step in zip(dims.spatial[0], pairs, dilation):
         (low[d], high[d]), interior[d] = pair, step - 1
     padded = build.pad_with_zeros(lhs, low, high, interior)
-    turned = [d for d, reverse in zip(dims.spatial[1], reversed_) if reverse and build.shape_of(rhs)[d] > 1]
-    kernel = build.reverse(rhs, turned) if turned else rhs
     changed = {
         "padding": _no_padding(rank),
         "lhs_dilation": i64_array([1] * rank),
         "window_reversal": ir.DenseBoolArrayAttr.get([False] * rank),
     }
-    return [dims.emit(op, padded, kernel, op.results[0].type, **changed)]
+    return [dims.emit(op, padded, dims.unreversed(op), op.results[0].type, **changed)]
 
 
 def _batch_groups(target: TargetView, op: ir.Operation) -> Values:

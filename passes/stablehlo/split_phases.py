@@ -30,7 +30,7 @@ from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView, target_of
 
 from ..common.rewriting import i64_array, integer, integers, padding_pairs
-from ..library_calls.conv import gradient_of, reversal
+from ..library_calls.conv import gradient_of
 from ..registry import register_pass
 from .support import build
 from .support.dimensions import ConvDims
@@ -57,7 +57,7 @@ def _convolution(most: int, target: TargetView, op: ir.Operation) -> Values:
         return None
     if target.kind == "cuda" and (gradient_of(op) is not None or not _pays(op, dims, prod(steps), target)):
         return None
-    weights = _unreversed(op, dims)
+    weights = dims.unreversed(op)
     phases = sorted((_Phases(op, dims, d, step) for d, step in enumerate(steps) if step > 1), key=lambda phase: phase.place)
     made = [_phase(op, dims, weights, list(zip(phases, which))) for which in product(*(range(p.step) for p in phases))]
     shape = build.shape_of(op.results[0])
@@ -123,12 +123,6 @@ def _phase(op: ir.Operation, dims: ConvDims, weights: ir.Value, phases: Sequence
     }
     kind = build.tensor(shape, build.element_of(op.results[0]))
     return dims.emit(op, build.slice_(x, starts, limits), part, kind, **changed)
-
-
-def _unreversed(op: ir.Operation, dims: ConvDims) -> ir.Value:
-    weights = op.operands[1]
-    turned = [d for d, reverse in zip(dims.spatial[1], reversal(op)) if reverse and build.shape_of(weights)[d] > 1]
-    return build.reverse(weights, turned) if turned else weights
 
 
 def _side_by_side(values: Sequence[ir.Value], dimension: int) -> ir.Value:

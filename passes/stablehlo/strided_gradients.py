@@ -24,8 +24,8 @@ from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
-from ..common.rewriting import i64_array, integer, integers, padding_pairs, producer
-from ..library_calls.conv import gradient_by_input, gradient_of, reversal
+from ..common.rewriting import i64_array, integer, integers, padding_pairs, producer, reversal
+from ..library_calls.conv import gradient_by_input, gradient_of
 from ..registry import register_pass
 from .support import build
 from .support.dimensions import ConvDims
@@ -47,7 +47,7 @@ def _of_transposed(op: ir.Operation) -> Values:
     rank = len(dims.spatial[0])
     steps, groups = integers(op, "lhs_dilation", [1] * rank), integer(op, "feature_group_count") * integer(op, "batch_group_count")
     others = {*integers(op, "window_strides", [1]), *integers(op, "rhs_dilation", [1]), groups}
-    if set(steps) <= {1} or dims.second[0] > dims.first[0] or others != {1} or any(reversal(op)):
+    if set(steps) <= {1} or dims.second[0] > dims.first[0] or others != {1} or any(reversal(op, rank)):
         return None
     values = (op.results[0], *op.operands)
     taps, fewer, more = ([build.shape_of(value)[d] for d in places] for value, places in zip(values, (dims.spatial[2], *dims.spatial[:2])))
@@ -97,7 +97,7 @@ def _convolution(op: ir.Operation) -> Values:
 
 def _turned(op: ir.Operation, dims: ConvDims) -> ir.Value:
     """The weights as they lie when the windows are reversed in each dimension."""
-    weights, now = op.operands[1], reversal(op) or [False] * len(dims.spatial[1])
+    weights, now = op.operands[1], reversal(op, len(dims.spatial[1]))
     turned = {d for d, reverse in zip(dims.spatial[1], now) if not reverse}
     before = producer(weights, "stablehlo.reverse")
     if before is not None:

@@ -20,16 +20,7 @@ def function_of(
     does; and the copies of their ops."""
     parts = [groups[callee(call)] for call in calls]
     given, location = list(calls[-1].results) if results is None else list(results), parts[-1].location
-    kind = ir.FunctionType.get([value.type for value in operands], [value.type for value in given])
-    with ir.InsertionPoint(parts[-1]), location:
-        function = create(
-            "func.func",
-            regions=1,
-            sym_name=ir.StringAttr.get("group"),
-            function_type=ir.TypeAttr.get(kind),
-            sym_visibility=ir.StringAttr.get("private"),
-        )
-    block = function.regions[0].blocks.append(*kind.inputs, arg_locs=[location] * len(operands))
+    function, block = open_function(parts[-1], operands, given)
     values, copies = dict(zip(operands, block.arguments)), {}
     with ir.InsertionPoint(block):
         for call, part in zip(calls, parts):
@@ -40,6 +31,20 @@ def function_of(
         with location:
             create("func.return", [], [values[v] for v in given])
     return function, copies
+
+
+def open_function(before: ir.Operation, operands: Sequence[ir.Value], results: Sequence[ir.Value]) -> tuple[ir.Operation, ir.Block]:
+    """A function without a name of its own, of values of these types, before another one; and its body, which is empty."""
+    kind = ir.FunctionType.get([value.type for value in operands], [value.type for value in results])
+    with ir.InsertionPoint(before), before.location:
+        function = create(
+            "func.func",
+            regions=1,
+            sym_name=ir.StringAttr.get("group"),
+            function_type=ir.TypeAttr.get(kind),
+            sym_visibility=ir.StringAttr.get("private"),
+        )
+    return function, function.regions[0].blocks.append(*kind.inputs, arg_locs=[before.location] * len(operands))
 
 
 def named(module: ir.Operation, function: ir.Operation, made: dict[str, str], prefix: str) -> str:

@@ -126,6 +126,11 @@ def dimensions(dot: ir.Operation) -> _stablehlo.DotDimensionNumbers:
     return _stablehlo.DotDimensionNumbers(dot.attributes["dot_dimension_numbers"])
 
 
+def summed(dot: ir.Operation) -> int:
+    """How many products a contraction adds."""
+    return prod(ir.RankedTensorType(dot.operands[0].type).shape[d] for d in dimensions(dot).lhs_contracting_dimensions)
+
+
 def _sums_last(dot: ir.Operation) -> bool:
     """Whether it sums over the last dimension of its left operand."""
     last = len(ir.RankedTensorType(dot.operands[0].type).shape) - 1

@@ -18,7 +18,7 @@ from ...stablehlo.support.build import shape_of
 from ..planner.codes import Code, DecisionCode
 from ..planner.cost import SECOND, kernel_ps
 from ..planner.library import GENERATED_PERCENT
-from .chain import Chain, dimensions
+from .chain import Chain, dimensions, summed
 from .price import Figures, bytes_moved
 
 _LEAST_ROWS = 16
@@ -39,7 +39,7 @@ def obstacle(chain: Chain, target: TargetView) -> tuple[DecisionCode, str] | Non
     kinds = {str(element_of(v)) for dot in (chain.first, chain.second) for v in dot.operands}
     if kinds not in ({"f16"}, {"bf16"}):
         return Code.NOT_TILEABLE, f"the kernel multiplies f16 or bf16, not {', '.join(sorted(kinds))}"
-    depths = _depth(chain), _width(chain)
+    depths = summed(chain.first), _width(chain)
     if max(depths) > WIDEST:
         return Code.ROW_TOO_LARGE, f"heads of {max(depths)} do not stay in registers; {WIDEST} do"
     batches = len(dimensions(chain.first).lhs_batching_dimensions)
@@ -68,11 +68,6 @@ def price(function: ir.Operation, parts: list[ir.Operation], chain: Chain, targe
     arithmetic = round(idle * (multiplied + flops[1] * SECOND // target.f32_flops))
     memory = moved * SECOND // target.llc_bytes_per_second
     return kernel_ps(memory, arithmetic, target), moved, sum(flops)
-
-
-def _depth(chain: Chain) -> int:
-    """What the first contraction sums over."""
-    return prod(shape_of(chain.first.operands[0])[d] for d in dimensions(chain.first).lhs_contracting_dimensions)
 
 
 def _width(chain: Chain) -> int:

@@ -25,6 +25,7 @@ from ...stablehlo.support.build import count_of, shape_of
 from ...stablehlo.support.dimensions import DotDims
 from ..planner.cost import SECOND, kernel_ps
 from ..planner.library import GENERATED_PERCENT
+from .chain import summed
 from .dims import Dim, Dims
 from .price import Figures, bytes_moved
 from .values import Place
@@ -136,7 +137,7 @@ def _refusal(at: list[ir.Operation], over: list[ir.Operation], dims: Dims, axes:
         if op.name == _REDUCE or not reduces_all or _batch(op, dims) != axes.batch or not left < kept or len(kept) != len(left) + 1:
             return "the results do not keep the rows"
     matrix = count_of(at[0].results[0])
-    widest = max([*(_summed(op) for op in at), *(count_of(op.results[0]) * columns // matrix for op in over)])
+    widest = max([*(summed(op) for op in at), *(count_of(op.results[0]) * columns // matrix for op in over)])
     if widest > WIDEST:
         return f"rows of {widest} do not stay in registers; {WIDEST} do"
     return f"a block multiplies {BLOCK_ROWS} rows, and there are {min(rows, columns)}" if min(rows, columns) < _LEAST else None
@@ -145,11 +146,6 @@ def _refusal(at: list[ir.Operation], over: list[ir.Operation], dims: Dims, axes:
 def _batch(op: ir.Operation, dims: Dims) -> set[Dim]:
     classes = dims.classes(op.operands[0])
     return {c for d in DotDims.of(op).batch[0] if (c := classes[d]) is not None}
-
-
-def _summed(op: ir.Operation) -> int:
-    """How many products a contraction adds."""
-    return prod(shape_of(op.operands[0])[d] for d in DotDims.of(op).contracting[0])
 
 
 def price(function: ir.Operation, found: Products, target: TargetView, share: float) -> Figures:
@@ -178,7 +174,7 @@ def _work(op: ir.Operation) -> int:
 def _depth(op: ir.Operation, found: Products) -> int:
     """Multiplications of a contraction at each row and column."""
     parts = PARTS if is_split(op) else 1
-    return parts * count_of(op.results[0]) * _summed(op) // (found.batches * found.rows * found.columns)
+    return parts * count_of(op.results[0]) * summed(op) // (found.batches * found.rows * found.columns)
 
 
 def is_split(dot: ir.Operation) -> bool:

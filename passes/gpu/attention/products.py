@@ -51,7 +51,7 @@ from .exponents import power_of_2
 from .group import combiner
 from .kernel import fragment
 from .numbers_ahead import NumbersAhead
-from .points import Known, OpLoops, Points
+from .points import Known, OpLoops, Points, by_hardware
 from .products_group import START, ProductsGroup
 from .strip import QUAD
 
@@ -371,7 +371,7 @@ class _Between(Points):
     def _emitted(self, tile: TileOp, op: ir.Operation) -> ir.Value:
         """Divisions by numbers of rows and columns are the hardware's, too (2 ulp, for divisors below 2^126)."""
         if op.name == "arith.divf" and not self._is_made_of_scores(tile, op.operands[1]):
-            return _approximate(super()._emitted(tile, op))
+            return by_hardware(super()._emitted(tile, op))
         if op.name != "math.exp" or not isinstance(op.results[0].type, ir.F32Type):
             return super()._emitted(tile, op)
         number = self._scalar(tile, op.operands[0])
@@ -380,7 +380,7 @@ class _Between(Points):
 
     def _clone(self, op: ir.Operation, operands: Sequence[ir.Value]) -> ir.Value:
         made = super()._clone(op, operands)
-        return _approximate(made) if op.name == "arith.divf" else made
+        return by_hardware(made) if op.name == "arith.divf" else made
 
     def _is_made_of_scores(self, tile: TileOp, value: ir.Value) -> bool:
         """Whether a value in the body of an op differs from element to element."""
@@ -388,8 +388,3 @@ class _Between(Points):
             return [*tile.inputs, *tile.inits][ir.BlockArgument(value).arg_number] in self.contraction.forms
         op = defining_op(value)
         return op is not None and any(self._is_made_of_scores(tile, each) for each in op.operands)
-
-
-def _approximate(quotient: ir.Value) -> ir.Value:
-    quotient.owner.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<afn>")
-    return quotient

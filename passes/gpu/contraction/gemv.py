@@ -23,9 +23,9 @@ from hloom.dialects.target import TargetView
 from ...common.control_flow import if_then, loop
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import index_constant
-from ...common.vectors import broadcast, elements, extract, from_elements, part, splat, vector_of
+from ...common.vectors import ACCESS_BYTES, broadcast, elements, extract, from_elements, part, splat, vector_of
 from ...tiled.schedules.gpu_contraction import SkinnySchedule, skinny_schedule
-from ..support.emit import ACCESS_BYTES, all_of, barrier, block_id, choose, digits, less_than, load, remainder, store, thread_id
+from ..support.emit import all_of, barrier, block_id, choose, digits, less_than, load, remainder, store, thread_id
 from ..support.launch import OpenKernel, open_kernel, shared_bytes, shared_view
 from .contraction import ContractionGroup, LoopGroup, Operand
 from .cp_async import contiguous_width

@@ -13,8 +13,8 @@ from hloom.dialects.storage import element_bytes, is_i1
 
 from ...common.linear_index import LinearIndex
 from ...common.storage import stored
-from ...common.vectors import broadcast, elements, from_elements, splat
-from ..support.emit import ACCESS_BYTES, load, store
+from ...common.vectors import ACCESS_BYTES, broadcast, elements, from_elements, splat
+from ..support.emit import load, store
 from .contraction import ElementAccess
 
 

@@ -16,8 +16,6 @@ from ...common.rewriting import create, index_constant
 from ...common.vectors import extract, from_elements, is_vector, splat, vector_of
 
 WORKGROUP = "#gpu.address_space<workgroup>"
-ACCESS_BYTES = 16
-"""The widest access of a thread."""
 WARP = 32
 """Threads that run together, and may exchange values by shuffles."""
 

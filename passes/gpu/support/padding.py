@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from torch_mlir import ir
 
-from ...common.edge import RESHAPES
+from ...common.edge import RESHAPES, reassociation
 from ...common.rewriting import erase_unused, integers, walk
 from ...common.scalars import Scalars
 from ...common.storage import row_major
@@ -71,11 +71,9 @@ def _padded(scalars: Scalars, op: ir.Operation, value: ir.Value, views: list[ir.
 
 def _before(scalars: Scalars, view: ir.Operation, point: list[ir.Value]) -> list[ir.Value]:
     """Where the element of the view at `point` lies in what it reshapes."""
-    groups = [list(ir.ArrayAttr(group)) for group in ir.ArrayAttr(view.attributes["reassociation"])]
     fine = generic.shape_of(view.operands[0] if view.name == "tensor.collapse_shape" else view.results[0])
     found = []
-    for number, group in enumerate(groups):
-        dims = [ir.IntegerAttr(dim).value for dim in group]
+    for number, dims in enumerate(reassociation(view)):
         strides = row_major(tuple(fine[d] for d in dims))
         if view.name == "tensor.expand_shape":
             terms = [scalars.op("arith.muli", point[d], scalars.index(stride)) for d, stride in zip(dims, strides)]

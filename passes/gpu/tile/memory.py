@@ -10,8 +10,8 @@ from hloom.dialects.storage import element_bytes, storage_element
 
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage, loaded, row_major, stored
-from ...common.vectors import elements, from_lanes, lane_of, widened
-from ..support.emit import ACCESS_BYTES, WORKGROUP, load, store
+from ...common.vectors import ACCESS_BYTES, elements, from_lanes, lane_of, widened
+from ..support.emit import WORKGROUP, load, store
 from .indices import Indices
 
 STATIC_SHARED_BYTES = 48 << 10

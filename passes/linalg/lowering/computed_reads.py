@@ -13,11 +13,9 @@ from hloom.dialects.target import target_of
 
 from ...common.rewriting import integer, integers
 from ...common.scalars import signless
+from ...common.vectors import ACCESS_BYTES
 from . import generic
 from .lowering import Lowering, Read, unsupported
-
-_ACCESS_BYTES = 16
-"""The widest access of a GPU's thread."""
 
 
 def read_at(low: Lowering, old: ir.Value, point: list[ir.Value]) -> ir.Value:
@@ -96,7 +94,7 @@ def _concatenate(low: Lowering, op: ir.Operation) -> None:
         if extent:
             pieces.append((operand, start, extent))
         start += extent
-    access = max(1, _ACCESS_BYTES // element_bytes(kind.element_type))
+    access = max(1, ACCESS_BYTES // element_bytes(kind.element_type))
     whole = all(extent % access == 0 for _, _, extent in pieces)
     wraps = whole and target_of(op).kind == "cuda"
 

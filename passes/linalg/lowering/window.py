@@ -12,7 +12,7 @@ from torch_mlir._mlir_libs import _stablehlo
 
 from hloom.dialects.target import target_of
 
-from ...common.rewriting import integer, integers, padding_pairs, producer
+from ...common.rewriting import integer, integers, padding_pairs, producer, reversal
 from ...common.scalars import signless
 from ...common.scans import scan_dim
 from ...stablehlo.support.dimensions import ConvDims
@@ -104,7 +104,7 @@ def _convolution(low: Lowering, op: ir.Operation) -> None:
     spatial = len(numbers.input_spatial_dimensions)
     ones = [1] * spatial
     strides, dilations, base = (integers(op, n, ones) for n in ("window_strides", "rhs_dilation", "lhs_dilation"))
-    reversal = list(ir.DenseBoolArrayAttr(op.attributes["window_reversal"])) if "window_reversal" in op.attributes else [False] * spatial
+    turned = reversal(op, spatial)
     groups, batch_groups = integer(op, "feature_group_count"), integer(op, "batch_group_count")
     rank, window = spatial + 2, [rhs.type.shape[d] for d in numbers.kernel_spatial_dimensions]
 
@@ -130,7 +130,7 @@ def _convolution(low: Lowering, op: ir.Operation) -> None:
         lhs_at[numbers.input_batch_dimension] = group * kind.shape[numbers.output_batch_dimension] + batch
     rhs_at = {numbers.kernel_input_feature_dimension: channel, numbers.kernel_output_feature_dimension: feature}
     for i in range(spatial):
-        tap = taps[i] * -1 + (window[i] - 1) if reversal[i] else taps[i]
+        tap = taps[i] * -1 + (window[i] - 1) if turned[i] else taps[i]
         lhs_at[numbers.input_spatial_dimensions[i]] = loops[numbers.output_spatial_dimensions[i]] * strides[i] + tap * dilations[i]
         rhs_at[numbers.kernel_spatial_dimensions[i]] = taps[i]
 

@@ -7,7 +7,6 @@ from torch_mlir import ir
 
 from ...common.init_function import known_values
 from ...common.rewriting import around, integer, integers, padding_pairs, producer, value_of
-from ...library_calls.conv import reversal
 from ..support import build
 from ..support.dimensions import ConvDims
 from ..support.driver import Rule
@@ -37,8 +36,7 @@ def _whole_window(op: ir.Operation) -> list[ir.Value] | None:
             return None
         first[place], last[place] = read[0], read[-1] + 1
         starts[d], limits[d], steps[d] = read[0] * step - low, read[-1] * step - low + 1, step
-    turned = [d for d, reverse in zip(dims.spatial[1], reversal(op)) if reverse and build.shape_of(weights)[d] > 1]
-    part = build.slice_(build.reverse(weights, turned) if turned else weights, first, last)
+    part = build.slice_(dims.unreversed(op), first, last)
     sides = [(build.slice_(x, starts, limits, steps), dims.second[0], dims.spatial[0]), (part, dims.first[1], dims.spatial[1])]
     return [build.reshape(_product(op, sides if dims.first[2] < dims.second[2] else sides[::-1]), shape)]
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
-from ...common.rewriting import attributes_of, value_of
+from ...common.rewriting import attributes_of, reversal, value_of
 from . import build
 
 Pair = tuple[tuple[int, ...], tuple[int, ...]]
@@ -96,6 +96,13 @@ class ConvDims:
         shape = build.shape_of(op.results[0])
         made = other.emit(op, lhs, rhs, build.tensor([shape[d] for d in y], build.element_of(op.results[0])))
         return build.transpose(made, [y.index(d) for d in range(len(y))])
+
+    def unreversed(self, op: ir.Operation) -> ir.Value:
+        """The weights of the convolution `op` as windows that are not reversed read them."""
+        weights = op.operands[1]
+        reverses = zip(self.spatial[1], reversal(op, len(self.spatial[1])))
+        turned = [d for d, reverse in reverses if reverse and build.shape_of(weights)[d] > 1]
+        return build.reverse(weights, turned) if turned else weights
 
     def attribute(self) -> ir.Attribute:
         return _stablehlo.ConvDimensionNumbers.get(

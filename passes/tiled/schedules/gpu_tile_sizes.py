@@ -23,12 +23,11 @@ from ...common.axes import Axes, TileOp, loop_index
 from ...common.combiner import SEQUENTIAL
 from ...common.contraction import input_loops, reuses_all_inputs
 from ...common.rewriting import defining_op, walk
+from ...common.vectors import ACCESS_BYTES
 
 WARP = 32
 LOOP_THREADS = 256
 """Threads of an elementwise tile, at most; each has one access."""
-ACCESS_BYTES = 16
-"""The widest access of a thread."""
 ROW_POINTS = 4096
 """Points of a tile of rows, at most, unless one row is longer."""
 ACROSS = 32
