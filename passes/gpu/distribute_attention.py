@@ -20,7 +20,7 @@ and inline assembly, and takes tensor maps behind its buffers (attention/warpgro
 out, a block goes as far as its last row sees.
 
 Groups whose contractions compute what they sum over (`hloom.recomputed`, recompute-operands) are such kernels too, in which no row is
-reduced (attention/products.py).
+reduced (attention/products.py; by wgmma attention/warpgroup_products.py).
 
 Must hold: the linalg stage; `hloom.online` tells that the sum can be rescaled (join-contractions). Declined: groups without either, targets
 that are no GPUs, and groups whose values are not indexed linearly by the loops of the first contraction (attention/forms.py): they are
@@ -36,7 +36,7 @@ from hloom.dialects.target import TargetView, target_of
 from ..common.attention import ONLINE, RECOMPUTED
 from ..common.rewriting import functions
 from ..registry import register_pass
-from .attention import kernel, products, warpgroups
+from .attention import kernel, products, warpgroup_products, warpgroups
 from .attention.group import read_attention
 from .attention.products_group import read_products
 
@@ -65,7 +65,7 @@ def _attention(function: ir.Operation, target: TargetView) -> bool:
 
 def _products(function: ir.Operation, target: TargetView) -> bool:
     group = read_products(function)
-    if group is not None:
+    if group is not None and not warpgroup_products.try_emit(group, target):
         products.emit(group, target)
     return group is not None
 

@@ -130,7 +130,7 @@ class Spaces(Batch):
         size = np.dtype(dtype).itemsize
         active = self._active(address, mask)
         low, high = int(active.min()), int(active.max()) + size * count
-        self._check(np.unique(active) if high - low > size * count else active[:1], size * count, write, address, mask, at)
+        self._check(np.unique(active) if high - low > size * count else active.reshape(-1)[:1], size * count, write, address, mask, at)
         base = low // _BASE * _BASE
         elements = -(-(high - base) // size)
         memory = MemRef(host_bytes(base, elements * size).view(dtype), [elements], [1], "global memory")

@@ -60,6 +60,12 @@ class ProductsGroup:
     def first(self) -> ContractionGroup:
         return self.scores[0]
 
+    @property
+    def text(self) -> str:
+        """What the kernel's layout says of it."""
+        numbers = f", {len(self.numbers)} numbers of rows" if self.numbers else ""
+        return f"{len(self.scores)} at points, {len(self.products)} over columns{numbers}"
+
 
 def _depends(operand: Operand, loops: LoopGroup) -> bool:
     """Whether an operand changes along some of these loops."""

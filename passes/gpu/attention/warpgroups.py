@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from math import inf
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, vector
+from torch_mlir.dialects import arith
 from torch_mlir.dialects.arith import CmpIPredicate
 
 from hloom.dialects.storage import element_bytes
@@ -34,7 +34,7 @@ from hloom.dialects.target import TargetView
 from ...common.control_flow import loop
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import index_constant
-from ...common.vectors import extract, from_elements, splat
+from ...common.vectors import from_elements, splat
 from ...tiled.schedules.gpu_contraction import TileSchedule
 from ..contraction.cp_async import TileCopy, TileShape, commit, tile_shape, wait
 from ..contraction.pipeline import show_to_async_proxy
@@ -50,7 +50,7 @@ from ..contraction.wgmma import (
 from ..support.emit import barrier, remainder, thread_id
 from ..support.launch import SWIZZLE_ALIGNMENT, OpenKernel, open_kernel, shared_bytes, shared_view
 from ..support.layout import power_above
-from ..support.registers import held, pinned, registers_of
+from ..support.registers import held, pinned, registers_of, word
 from .blocks import place
 from .group import AttentionGroup, operands_of
 from .strip import Block, Strip, Weights
@@ -256,7 +256,7 @@ class _Kernel:
         numbers = held(registers_of(scores))
         pieces = [[from_elements(numbers[at : at + 2]) for at in range(2 * half, len(numbers), 4)] for half in (0, 1)]
         found = self.strip.weigh(pieces, index * self.columns, largest, total, lambda: self._next(index, steps))
-        return found, [_word(found.weights[half][piece]) for piece in range(len(pieces[0])) for half in (0, 1)]
+        return found, [word(found.weights[half][piece]) for piece in range(len(pieces[0])) for half in (0, 1)]
 
     def _step(self, index: LinearIndex, steps: ir.Value, carried: _Carried) -> _Carried:
         """The scores of a step, and the products of the weights of the one before."""
@@ -296,9 +296,3 @@ class _Kernel:
         wait_for_products(0)
         held(words)
         self.results.finish(behind, self.value, [sums], (self.batch, self.row, LinearIndex()), self.thread, self.arena)
-
-
-def _word(pair: ir.Value) -> ir.Value:
-    """Two halves as 32 bits."""
-    i32 = ir.IntegerType.get_signless(32)
-    return extract(vector.bitcast(ir.VectorType.get([1], i32), pair), 0)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from torch_mlir import ir
+from torch_mlir.dialects import vector
 
 from ...common.rewriting import value_of
+from ...common.vectors import extract
 
 
 def pinned(registers: list[ir.Value]) -> ir.Value:
@@ -29,3 +31,9 @@ def registers_of(struct: ir.Value) -> list[ir.Value]:
 def held(registers: list[ir.Value]) -> list[ir.Value]:
     """Registers behind such a fence: they are not another's before it either."""
     return registers_of(pinned(registers))
+
+
+def word(pair: ir.Value) -> ir.Value:
+    """Two halves as 32 bits."""
+    i32 = ir.IntegerType.get_signless(32)
+    return extract(vector.bitcast(ir.VectorType.get([1], i32), pair), 0)
