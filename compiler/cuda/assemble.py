@@ -27,6 +27,8 @@ class Resources:
     shared: int = 0
     """Bytes of static shared memory a block."""
     barriers: int = 0
+    waits: bool = False
+    """Whether registers were too few for products that run on (wgmma): each is waited for by itself."""
 
 
 @dataclass(frozen=True)
@@ -76,22 +78,24 @@ _FRAME = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) b
 _USED = re.compile(r"Used (\d+) registers")
 _BARRIERS = re.compile(r"used (\d+) barriers")
 _SHARED = re.compile(r"(\d+) bytes smem")
+_SERIALIZED = re.compile(r"\(C7512\) .* for the function '([^']+)'")
 
 
 def parse_report(text: str) -> dict[str, Resources]:
     """What `ptxas -v` says of each entry function."""
     _, *pieces = _ENTRY.split(text)
-    return {name: _resources(report) for name, report in zip(pieces[::2], pieces[1::2], strict=True)}
+    waiting = set(_SERIALIZED.findall(text))
+    return {name: _resources(report, name in waiting) for name, report in zip(pieces[::2], pieces[1::2], strict=True)}
 
 
-def _resources(report: str) -> Resources:
+def _resources(report: str, waits: bool) -> Resources:
     def number(pattern: re.Pattern[str]) -> int:
         found = pattern.search(report)
         return int(found[1]) if found else 0
 
     frame = _FRAME.search(report)
     stack, stores, loads = map(int, frame.groups()) if frame else (0, 0, 0)
-    return Resources(number(_USED), stores + loads, stack, number(_SHARED), number(_BARRIERS))
+    return Resources(number(_USED), stores + loads, stack, number(_SHARED), number(_BARRIERS), waits)
 
 
 def _nvjitlink() -> Assembler | None:

@@ -50,9 +50,12 @@ def compile_kernels(
 
 
 def _assembled(ptx: str, target: TargetView) -> CompiledKernels:
-    """The kernels as machine code. One that spills gets all registers that its block may have: fewer blocks at once are the lesser loss."""
+    """The kernels as machine code. One that its bound of registers makes spill, or wait for each product, gets all that its block may have.
+
+    Fewer blocks at once are the lesser loss.
+    """
     cubin = assemble(ptx, target)
-    freed = without_bounds(ptx, [name for name, used in cubin.statistics.items() if used.spills])
+    freed = without_bounds(ptx, [name for name, used in cubin.statistics.items() if used.spills or used.waits])
     return CompiledKernels(freed, cubin if freed == ptx else assemble(freed, target))
 
 

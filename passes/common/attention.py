@@ -12,5 +12,9 @@ RECOMPUTED = "hloom.recomputed"
 """Of a group of contractions: those that sum over large matrices compute these themselves, tile by tile, in one kernel."""
 BEGINS = "hloom.begins"
 """[rows, columns, begins] of such a group: a mask leaves out the columns before row + begins."""
-PARTS = 3
-"""So many numbers of bf16 add up to one of f32, all bits of it."""
+PARTS = "hloom.parts"
+"""Of such a group: how many numbers of bf16 stand for one of f32 that is multiplied by widened bf16."""
+ALL_PARTS = 3
+"""So many add up to all bits of it."""
+PARTS_OF_HALVES = 2
+"""So many, 2^-17 of it away, where all that is made of the products are halves (2^-9, 2^-12)."""

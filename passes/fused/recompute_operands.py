@@ -29,6 +29,7 @@ that are no halves (but f32 beside widened bf16), or wider than 128; a policy's 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from torch_mlir import ir
@@ -36,15 +37,16 @@ from torch_mlir import ir
 from hloom.dialects.storage import byte_size
 from hloom.dialects.target import target_of
 
-from ..common.attention import BEGINS, FIRST_CAPABILITY, RECOMPUTED
+from ..common.attention import BEGINS, FIRST_CAPABILITY, PARTS, RECOMPUTED
 from ..common.contraction import LIVE
-from ..common.rewriting import create, erase_unused, i64_array, integer, walk
+from ..common.rewriting import create, defining_op, erase_unused, i64_array, i64_attr, integer, walk
 from ..registry import register_pass
+from .chains import constant_factors
 from .chains.bodies import call_once, convex, function_of, named, users
 from .chains.chain import callee, groups_of, returned
 from .chains.half_reductions import widen_reductions
 from .chains.masks import Masks, share_of
-from .chains.moves import made_of_indices
+from .chains.moves import keeps_heads, made_of_indices, only_moves
 from .chains.numbers import Operand, numbers_kept, read_numbers, return_values, without_unused
 from .chains.price import priced
 from .chains.products import Products, price, products_of
@@ -151,21 +153,22 @@ class _Joiner:
             self.notes.add(refusal.code, names, refusal.reason, edge)
             return []
         saved = sum(2 * byte_size(value.type) for call in region.gone if call in region.makers for value in call.results)
-        masks = self._masks_of(region)
-        names += [callee(call) for call in (*masks, *region.kept)]
-        gone = {*masks, *region.makers, *region.readers}
+        before_it = in_order({*self._masks_of(region), *self._moves_of(region)})
+        names += [callee(call) for call in (*before_it, *region.kept)]
+        gone = {*before_it, *region.makers, *region.readers}
         self.waiting = [call for call in self.waiting if call not in gone]
-        made, masked = self._call(region, kernels, masks)
+        made, masked = self._call(region, kernels, before_it)
         reason = "what contractions sum over is computed in their kernels, tile by tile" + masked
         figures = {"t_before_ps": before, "t_after_ps": after, "gain_ps": before - after, "bytes_saved": saved}
         self.notes.add(Code.FUSED_ATTENTION, made, reason, edge, figures)
         return names
 
-    def _call(self, region: Region, kernels: list[_Kernel], masks: list[ir.Operation]) -> tuple[list[str], str]:
-        """Calls the kernels in place of a region's calls; returns their names, and what they leave out."""
+    def _call(self, region: Region, kernels: list[_Kernel], before: list[ir.Operation]) -> tuple[list[str], str]:
+        """Calls the kernels in place of a region's calls, and of those before it that nobody needs; returns their names, and what they
+        leave out."""
         owners = region.owners(self.groups)
         outside = {value: number for value, number in self.regions.numbers_outside(region).items() if number is not None}
-        unused = in_order({*masks, *(call for call in region.makers if call not in region.kept[:1])})
+        unused = in_order({*before, *(call for call in region.makers if call not in region.kept[:1])})
         numbers = numbers_kept(region, self.module, self.groups, self.made) if region.kept else {}
         made, masked = [], ""
         for kernel in kernels:
@@ -187,6 +190,11 @@ class _Joiner:
     def _masks_of(self, region: Region) -> list[ir.Operation]:
         """What is made of indices alone, which the kernels know."""
         return [mask for maker in region.makers for mask in made_of_indices(maker, self.groups)]
+
+    def _moves_of(self, region: Region) -> set[ir.Operation]:
+        """Calls that only move what the region reads."""
+        read = (defining_op(value) for call in (*region.makers, *region.readers) for value in call.operands)
+        return {maker for maker in read if maker is not None and only_moves(maker, self.groups)}
 
     def _check_policy(self, calls: Sequence[ir.Operation]) -> None:
         for call in calls:
@@ -240,26 +248,41 @@ class _Joiner:
         return self._kernel(region, readers)
 
     def _kernel(self, region: Region, readers: list[ir.Operation], number: int | None = None) -> _Kernel:
-        """The kernel of some readers, or of a reduction. Raises _Refused."""
-        calls = in_order({*self._masks_of(region), *region.makers, *readers})
+        """The kernel of some readers, or of a reduction; it reads through moves where it can. Raises _Refused."""
+        calls = {*self._masks_of(region), *region.makers, *readers}
+        moves = self._moves_of(region) & {maker for call in calls for value in call.operands if (maker := defining_op(value))}
+        if moves:
+            with suppress(_Refused):
+                return self._made_of(in_order(calls | moves), region.size, readers, number, through_moves=True)
+        return self._made_of(in_order(calls), region.size, readers, number)
+
+    def _made_of(
+        self, calls: list[ir.Operation], size: int, readers: list[ir.Operation], number: int | None, through_moves: bool = False
+    ) -> _Kernel:
+        """The kernel that does what calls do."""
         made = {value for call in calls for value in call.results}
         given = list(dict.fromkeys(value for call in calls for value in call.operands if value not in made))
         function, _ = function_of(calls, self.groups, given, [value for call in readers for value in call.results])
         widen_reductions(function)
+        constant_factors.move_behind(function)
         if number is not None:
             return_values(function, [reductions(function)[number].results[0]])
         try:
             cut = [n for n in range(len(reductions(function))) if n != number]
             operands = without_unused(function, [*given, *read_numbers(function, cut)])
+            if through_moves and not keeps_heads(function):
+                raise _Refused(Code.NOT_TILEABLE, "the elements of a head do not lie together")
             if not split_dims(function):
                 raise _Refused(Code.NOT_TILEABLE, "reshapes take dimensions apart")
-            found = products_of(function, region.size)
+            found = products_of(function, size)
             if isinstance(found, str):
                 raise _Refused(Code.NOT_TILEABLE, found)
         except _Refused:
             function.erase()
             raise
         function.attributes[RECOMPUTED] = ir.UnitAttr.get()
+        if found.parts > 1:
+            function.attributes[PARTS] = i64_attr(found.parts)
         kernel = _Kernel(readers, number, function, operands, found)
         priced(function, price(function, found, self.target, self._masked(kernel)))
         return kernel

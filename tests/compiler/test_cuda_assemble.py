@@ -161,8 +161,13 @@ ptxas info    : Used 255 registers, used 1 barriers, 4096 bytes smem, 400 bytes 
 ptxas info    : Compiling entry function 'b' for 'sm_90a'
 ptxas info    : Function properties for b
     0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
-ptxas info    : Used 17 registers, used 0 barriers"""
-    assert parse_report(report) == {"a": Resources(255, 76, 40, 4096, 1), "b": Resources(17)}
+ptxas info    : Used 17 registers, used 0 barriers
+ptxas info    : Compiling entry function 'c' for 'sm_90a'
+ptxas info    : (C7512) Potential Performance Loss: wgmma.mma_async instructions are serialized due to insufficient register resources \
+for the function 'c'
+ptxas info    : Used 168 registers, used 1 barriers"""
+    expected = {"a": Resources(255, 76, 40, 4096, 1), "b": Resources(17), "c": Resources(168, barriers=1, waits=True)}
+    assert parse_report(report) == expected
 
 
 def test_a_module_without_kernels_is_refused():

@@ -8,6 +8,9 @@ import numpy as np
 import pytest
 
 import hloom
+from hloom.compiler.compile import Compilation
+from hloom.compiler.cuda.assemble import assembler, parse_report, without_bounds
+from hloom.compiler.frontend import load_program
 
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
@@ -194,3 +197,14 @@ def test_no_bytes_of_scores_at_the_size_of_models():
     assert report["memory"]["arena"] < 5 * queries, "scores in bf16 are 32 times as large"
     kernels = [each for each in report["kernels"] if each["name"].startswith(("recomputed", "attention"))]
     assert not any(each["spills"] or each["stack"] for each in kernels)
+
+
+@pytest.mark.parametrize("depth", [64, 128])
+def test_wgmma_is_waited_for_where_the_program_does(depth):
+    inputs = [jax.ShapeDtypeStruct((2, 1024, 8, depth), BRAIN)] * 3 + [jax.ShapeDtypeStruct((depth, depth), BRAIN)]
+    program = load_program(jax.jit(CASES["causal"][0]).lower(*inputs).as_text())
+    ptx = Compilation(program, target="sm_90a").text("ptx")
+    _, report = assembler().run(ptx, "sm_90a")
+    _, report = assembler().run(without_bounds(ptx, parse_report(report)), "sm_90a")
+    assert ptx.count("wgmma.mma_async") > 100 and "mma.sync.aligned.m16n8k16" not in ptx
+    assert "(C75" not in report  # what the assembler says where it waits earlier than the program does

@@ -31,11 +31,11 @@ def moves_around(chain: Chain, groups: Groups) -> tuple[list[ir.Operation], list
     for call in (chain.calls[0], chain.calls[2]):
         for value in call.operands:
             maker = defining_op(value)
-            if maker is not None and maker not in before and _moves(maker, groups) and _read_by(maker, chain.calls):
+            if maker is not None and maker not in before and only_moves(maker, groups) and _read_by(maker, chain.calls):
                 before.append(maker)
     last = chain.calls[2]
     users = {use.owner.operation for value in last.results for use in value.uses}
-    behind = [user for user in users if len(users) == len(last.results) == 1 and _moves(user, groups) and len(user.results) == 1]
+    behind = [user for user in users if len(users) == len(last.results) == 1 and only_moves(user, groups) and len(user.results) == 1]
     return before, behind
 
 
@@ -60,7 +60,8 @@ def _is_of_indices(call: ir.Operation, groups: Groups) -> bool:
     return all((maker := defining_op(value)) is not None and _is_of_indices(maker, groups) for value in call.operands)
 
 
-def _moves(call: ir.Operation, groups: Groups) -> bool:
+def only_moves(call: ir.Operation, groups: Groups) -> bool:
+    """Whether a call has another array's elements in another order, or a part of them."""
     function = groups.get(callee(call)) if call.name == "func.call" else None
     if function is None or len(call.operands) != 1 or len(call.results) != 1:
         return False
@@ -78,6 +79,18 @@ def fold_moves(function: ir.Operation, second: ir.Operation) -> ir.Operation | N
     last = _folded(second, _weights_and_values(second)) if _folded(first, _queries_and_keys(first)) is not None else None
     erase_unused([op for op in ops_in(function.regions[0].blocks[0]) if op.name in (*MOVES, "stablehlo.dot_general")])
     return last
+
+
+def keeps_heads(function: ir.Operation) -> bool:
+    """Whether elements that a contraction reads of one head lie together in the arguments that moves lead back to."""
+    for dot in [op for op in ops_in(function.regions[0].blocks[0]) if op.name == "stablehlo.dot_general"]:
+        views = [_argument(value) for value in dot.operands]
+        at_points = all(is_block_argument(view.source) for view in views)
+        heads = DotDims.of(dot).contracting if at_points else [DotDims.of(dot).free(side) for side in (0, 1)]
+        for view, head in zip(views, heads):
+            if is_block_argument(view.source) and [stride for _, stride in _runs(view, head)][-1:] != [1]:
+                return False
+    return True
 
 
 def _queries_and_keys(dot: ir.Operation) -> list[tuple[View, Sequence[int]]]:

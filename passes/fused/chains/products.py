@@ -18,7 +18,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
 
-from ...common.attention import BLOCK_ROWS, PARTS, WIDEST
+from ...common.attention import ALL_PARTS, BLOCK_ROWS, PARTS_OF_HALVES, WIDEST
 from ...common.ops import OPS, Kind, is_elementwise
 from ...common.rewriting import defining_op, element_of, ops_in, walk
 from ...stablehlo.support.build import count_of, shape_of
@@ -32,8 +32,9 @@ from .values import Place
 
 _DOT, _REDUCE = "stablehlo.dot_general", "stablehlo.reduce"
 _LEAST = 16
+_HALVES = ("f16", "bf16")
 _WITHOUT_WGMMA = 60
-"""Percent of its peak that a GPU with wgmma reaches by mma.sync."""
+"""Percent of its peak that a GPU with wgmma reaches by mma.sync, as measured. Kernels by wgmma were not timed: they are priced like it."""
 _EXPONENTIAL = 8
 """Operations that the hardware's power of two takes the time of."""
 
@@ -49,6 +50,8 @@ class Products:
     """Which dimensions of the first contraction's result are the rows, which the group's results keep."""
     pairs: tuple[Pair, ...]
     """Its rows and columns by one dimension of each."""
+    parts: int
+    """How many numbers of bf16 stand for one of f32 (hloom.parts)."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,8 @@ def products_of(function: ir.Operation, size: int) -> Products | str:
     rows, columns = _extent(axes.rows), _extent(axes.columns)
     kept = tuple(n for n, c in enumerate(dims.classes(at[0].results[0])) if c in axes.rows)
     pairs = tuple(_pair(row, column, over, dims, size) for row in axes.rows for column in axes.columns)
-    return Products(size // rows // columns, rows, columns, kept, pairs)
+    parts = max((parts_of(op) for op in dots if is_split(op)), default=1)
+    return Products(size // rows // columns, rows, columns, kept, pairs, parts)
 
 
 def _pair(row: Dim, column: Dim, over: list[ir.Operation], dims: Dims, size: int) -> Pair:
@@ -173,8 +177,24 @@ def _work(op: ir.Operation) -> int:
 
 def _depth(op: ir.Operation, found: Products) -> int:
     """Multiplications of a contraction at each row and column."""
-    parts = PARTS if is_split(op) else 1
+    parts = parts_of(op) if is_split(op) else 1
     return parts * count_of(op.results[0]) * summed(op) // (found.batches * found.rows * found.columns)
+
+
+def parts_of(dot: ir.Operation) -> int:
+    """How many numbers of bf16 stand for one of f32: fewer than all where the results are halves, and no precision is asked for."""
+    asked = str(dot.attributes["precision_config"]) if "precision_config" in dot.attributes else ""
+    precise = "HIGH" in asked or "algorithm" in dot.attributes
+    return ALL_PARTS if precise or not _become_halves(dot) else PARTS_OF_HALVES
+
+
+def _become_halves(op: ir.Operation) -> bool:
+    """Whether what is made of an op's results leaves the group as halves."""
+    if op.name == "func.return":
+        return False
+    if str(element_of(op.results[0])) in _HALVES:
+        return True
+    return all(_become_halves(use.owner.operation) for value in op.results for use in value.uses)
 
 
 def is_split(dot: ir.Operation) -> bool:

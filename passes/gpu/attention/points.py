@@ -10,13 +10,14 @@ from ...common.axes import TileOp
 from ...common.control_flow import if_then
 from ...common.edge import RESHAPES
 from ...common.linear_index import LinearIndex, linear_results
+from ...common.ranges import Ranges
 from ...common.rewriting import defining_op, is_block_argument, ops_in
 from ...common.scalar_body import clone_on
 from ..contraction.contraction import ContractionGroup, ElementAccess, result_number
 from ..contraction.epilogue import EpilogueEmitter
 from ..contraction.runs import Run
 from ..support.emit import all_of, less_than
-from .diagonals import diagonals
+from .diagonals import Diagonal, diagonals
 from .exponents import Exponents
 from .group import AttentionGroup, combiner
 
@@ -30,6 +31,9 @@ class Points(EpilogueEmitter):
     def __init__(self, contraction: ContractionGroup, buffers: Sequence[ir.Value], loops: OpLoops):
         super().__init__(contraction, buffers)
         self._op_loops = loops
+        self.diagonals: Mapping[ir.Operation, Diagonal] = {}
+        self.inside = False
+        """Whether no column is behind a diagonal: what these choose is known."""
         self._scalars: dict[ir.Value, ir.Value] = {}
 
     def go(self, run: Run, known: Known) -> None:
@@ -76,7 +80,19 @@ class Points(EpilogueEmitter):
 
     def _emitted(self, tile: TileOp, op: ir.Operation) -> ir.Value:
         """What an op of a body makes."""
-        return clone_on(op, [self._scalar(tile, v) for v in op.operands])[0]
+        if self.inside and op in self.diagonals:
+            return self._scalar(tile, op.operands[1])
+        operands = [self._scalar(tile, v) for v in op.operands]
+        kept = _unless_zero(*operands) if self.inside and op.name == "arith.addf" else None
+        return clone_on(op, operands)[0] if kept is None else kept
+
+    def _clone(self, op: ir.Operation, operands: Sequence[ir.Value]) -> ir.Value:
+        return operands[1] if self.inside and op in self.diagonals else super()._clone(op, operands)
+
+
+def _unless_zero(left: ir.Value, right: ir.Value) -> ir.Value | None:
+    """The one summand where the other is 0, as a mask's bias is: only the sign of a zero might differ."""
+    return next((one for one, other in ((left, right), (right, left)) if Ranges().of(other) == (0.0, 0.0)), None)
 
 
 class Between(Points):
@@ -87,9 +103,9 @@ class Between(Points):
         self.group = group
         self.score = group.first.op.results[0]
         self.exponents = Exponents(self._ops, self.score, group.largest, _term(group.largest))
-        self.diagonals = diagonals(group, self._ops)
+        known = diagonals(group.first.rows.last, group.first.cols.last, group.loops, self._ops)
+        self.diagonals = {choice: side for choice, side in known.items() if side.sign > 0}
         self._carried: ir.Value | None = None
-        self._inside = False
         self.small = False
 
     def at(self, loops: Mapping[int, LinearIndex], score: ir.Value, carried: ir.Value | None, length: int, inside: bool) -> None:
@@ -97,7 +113,7 @@ class Between(Points):
 
         `inside`: no column is behind a diagonal.
         """
-        self._inside, self._carried = inside, carried
+        self.inside, self._carried = inside, carried
         self.go(Run(loops, self.contraction.cols.last if length > 1 else None, length), {(self.score, ()): score})
         if carried is not None:
             self._made[(self.group.largest.op.results[0], ())] = self.exponents.maximum(carried)
@@ -119,8 +135,6 @@ class Between(Points):
     def _emitted(self, tile: TileOp, op: ir.Operation) -> ir.Value:
         if op.name == "math.exp" and (found := self._against_maximum(tile, defining_op(op.operands[0]))) is not None:
             return found
-        if self._inside and op in self.diagonals:
-            return self._scalar(tile, op.operands[1])
         return super()._emitted(tile, op)
 
     def _against_maximum(self, tile: TileOp, difference: ir.Operation | None) -> ir.Value | None:
@@ -133,7 +147,7 @@ class Between(Points):
         return None if found is None else self.exponents.against(found, self._carried, self.small)
 
     def _exponent(self, tile: TileOp, value: ir.Value) -> ir.Value | None:
-        known = self.diagonals if self._inside else ()
+        known = self.diagonals if self.inside else ()
         return self.exponents.carried(tile, value, self._made[(self.score, ())], self._scalar, known)
 
 

@@ -11,8 +11,8 @@
     m of the four lanes that share a row; the epilogue on each o and m
 
 As in kernel.py, but no step depends on what rows are reduced to, so nothing is rescaled; there may be several contractions of either kind,
-or none of the second. What is between them is product_rows.py's. An f32 p beside bf16 w is three numbers of bf16, whose products are added.
-A tile that one contraction multiplies as rows and another as columns (dS K, where S = Q K) is copied once.
+or none of the second. What is between them is product_rows.py's. An f32 p beside bf16 w is two or three numbers of bf16, whose products
+are added. A tile that one contraction multiplies as rows and another as columns (dS K, where S = Q K) is copied once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ from torch_mlir.dialects.arith import CmpIPredicate
 from hloom.dialects.target import TargetView
 
 from ...common.attention import BLOCK_ROWS
-from ...common.control_flow import loop
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import index_constant
 from ...common.vectors import extract
@@ -113,7 +112,7 @@ class _Kernel:
         ]
         lefts, rights = ([tile.shape for tile in each] for each in (tiles.lefts, tiles.rights))
         self.of_columns = len(lefts)
-        self.scores = [HalfWarp(schedule, shapes, thread) for schedule, *shapes in zip(plan.scores, lefts, rights)]
+        self.scores = [HalfWarp(schedule, (left, right), thread) for schedule, left, right in zip(plan.scores, lefts, rights)]
         self.values = [HalfWarp(schedule, (lefts[0], shape), thread) for schedule, (_, shape) in zip(plan.products, tiles.values)]
         self.rows = ProductRows(group, kernel.buffers, (self.batch, self.row), plan.columns, self.numbers, thread)
         self.copied: ir.Value | None = None
@@ -131,7 +130,7 @@ class _Kernel:
             self._fetch(index + 1, end, [])
             return self._step(index * self.plan.columns, remainder(index.value(), _STAGES), sums)
 
-        sums = loop(begin, end, 1, start, body)
+        sums = self.rows.loop(begin, end, start, body)
         self._arrive()
         for product, value, results in zip(self.group.products, self.values, self.results):
             count = len(value.zeros())
@@ -163,7 +162,7 @@ class _Kernel:
         weights = self.rows.weights(pairs, column, stage)
         sums, place = list(sums), 0
         for value, (at, _), own in zip(self.values, plan.tiles.values, weights):
-            parts = halves_of(own)
+            parts = halves_of(own, self.group.parts)
             for number in range(plan.columns // 16):
                 lefts = [fragment(part, number) for part in parts]
                 for j, right in enumerate(value.right(self.rings[self.of_columns + at], stage, number)):

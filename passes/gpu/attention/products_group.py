@@ -15,10 +15,11 @@ from math import inf
 from torch_mlir import ir
 
 from ...common.affine import used_dims
+from ...common.attention import ALL_PARTS, PARTS
 from ...common.axes import TileOp
 from ...common.edge import RESHAPES
 from ...common.linear_index import LinearIndex, Loop
-from ...common.rewriting import defining_op, is_block_argument, ops_in, walk
+from ...common.rewriting import defining_op, integer, is_block_argument, ops_in, walk
 from ..contraction.contraction import (
     ContractionGroup,
     ElementAccess,
@@ -59,6 +60,11 @@ class ProductsGroup:
     @property
     def first(self) -> ContractionGroup:
         return self.scores[0]
+
+    @property
+    def parts(self) -> int:
+        """How many numbers of bf16 stand for one of f32."""
+        return integer(self.first.function, PARTS, ALL_PARTS)
 
     @property
     def text(self) -> str:

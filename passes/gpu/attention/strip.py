@@ -76,7 +76,8 @@ class Strip:
     def whole_steps(self, steps: ir.Value) -> ir.Value | None:
         """How many of these steps need no mask, of those that are known; None where that is all or none."""
         columns = self.group.first.cols.extent
-        count, aheads, row = columns // self.block.columns, self.between.diagonals.values(), self._position()
+        count, row = columns // self.block.columns, self._position()
+        aheads = [side.ahead for side in self.between.diagonals.values()]
         if aheads and row is None:
             return None
         if row is None or not aheads:

@@ -29,8 +29,6 @@ from torch_mlir.dialects.arith import CmpIPredicate
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
-from ...common.attention import PARTS
-from ...common.control_flow import loop
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import index_constant
 from ...common.vectors import from_elements
@@ -55,8 +53,8 @@ _COLUMNS = (64, 32)
 """Of a step; the fewer where the accumulators of 64 are too many."""
 _MOST_REGISTERS = 208
 """Of a thread's 255, for accumulators and halves; the rest is for addresses and what is computed between."""
-_RESIDENT = 2
-"""Blocks of a multiprocessor."""
+_RESIDENT = 3
+"""Blocks of a multiprocessor, where that does not make the kernel spill."""
 _STAGES = 2
 
 
@@ -120,7 +118,7 @@ def _filled(extent: int) -> int:
 
 def _registers(group: ProductsGroup, columns: int) -> int:
     """What a thread has of accumulators, and of the halves that are multiplied with them."""
-    halves = sum(PARTS if str(value.type) == "f32" else 1 for _, value in group.weights) * columns // 4
+    halves = sum(group.parts if str(value.type) == "f32" else 1 for _, value in group.weights) * columns // 4
     return halves + len(group.scores) * columns // 2 + sum(_filled(each.cols.extent) // 2 for each in group.products)
 
 
@@ -170,6 +168,7 @@ class _Kernel:
             WarpGroups(schedule, (shapes[0][0], shape), thread, kinds, each.accumulator)
             for schedule, (_, shape), each in zip(plan.products, tiles.values, group.products)
         ]
+        self.copied: ir.Value | None = None
         self.rows = ProductRows(group, kernel.buffers, (self.batch, self.row), plan.columns, self.numbers, thread)
 
     def emit(self) -> None:
@@ -180,7 +179,7 @@ class _Kernel:
         self._fetch(zero)
         self._rows_arrive(tokens)
         start = [sums for value in self.values for sums in value.zeros()] + self.rows.starts()
-        sums = loop(index_constant(0), self.steps, 1, start, self._step)
+        sums = self.rows.loop(begin, end, start, self._step)
         for product, value, results, own in zip(self.group.products, self.values, self.results, sums):
             behind = Points(product, self.buffers, self.group.loops)
             results.finish(behind, value, [own], (self.batch, self.row, zero), self.thread, self.arena)
@@ -202,18 +201,19 @@ class _Kernel:
             where = (at, zero) if number < len(self.scores) else (zero, at)
             copy.fetch(self.batch, *where, stage, inside)
         tokens = self.numbers.fetch(self.buffers, self.thread, self.batch, at, stage, inside)
-        self.copied = commit(tokens) if tokens else None
+        group = commit(tokens) if tokens else None
+        self.copied = self.copied or group
 
     def _step(self, index: LinearIndex, sums: list[ir.Value]) -> list[ir.Value]:
-        step, plan = index.value(), self.plan
+        number = index - LinearIndex.of(self.begin)
+        step, column = number.value(), index * self.plan.columns
         if self.copied is not None:
             wait(self.copied, 0)
         barrier()  # the numbers are there for all threads, and all have done with the step before
-        self._fetch(index + 1)
+        self._fetch(number + 1)
         self.of_columns.wait(step)
         stage = remainder(step, _STAGES)
         found = self._multiplied(stage)
-        column = (LinearIndex.of(self.begin) + index) * plan.columns
         weights = self.rows.weights(found, column, stage)
         count = len(self.values)
         products = self._add_products(weights[:count], stage, sums[:count])
@@ -235,7 +235,7 @@ class _Kernel:
         """The sums of the contractions over columns with those of a step."""
         if not weights:
             return []
-        words = [[held(_words(part)) for part in halves_of(own)] for own in weights]
+        words = [[held(_words(part)) for part in halves_of(own, self.group.parts)] for own in weights]
         fence_registers()
         made = []
         for value, (at, _), parts, total in zip(self.values, self.plan.tiles.values, words, sums):

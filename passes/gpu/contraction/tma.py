@@ -9,14 +9,17 @@ then those of the tile's lines and of what runs along them; a slice is a map tha
 
 TMA writes through the async proxy, through which wgmma reads: no fence stands between them.
 
-Declined (no tensor map): operands that are computed, of several loops along the rows (columns) or the inner loop (convolutions), whose
-lines are no multiples of 16 bytes apart, and more than five dimensions.
+Several loops make up the rows (heads that share keys, beside the tokens) where a tile has all of the inner ones.
+
+Declined (no tensor map): operands that are computed, of several loops along what runs along the lines or the inner loop (convolutions),
+whose lines are no multiples of 16 bytes apart, and more than five dimensions.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from math import prod
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith, memref
@@ -58,7 +61,12 @@ class TensorMapParameter:
 
     @property
     def box_bytes(self) -> int:
-        return self.box[-2] * self.box[-1] * element_bytes(self.element)
+        return prod(self.box) * element_bytes(self.element)
+
+    @property
+    def within(self) -> tuple[int, ...]:
+        """The extents of the lines' inner loops, of which a box has all."""
+        return self.box[len(self.batch) + 1 : -1]
 
     @property
     def box_type(self) -> ir.Type:
@@ -90,16 +98,19 @@ def box_of(kind: ir.Type) -> tuple[ir.MemRefType, int]:
 def tensor_map(contraction: ContractionGroup, operand: Operand, shape: TileShape) -> TensorMapParameter | None:
     """The operand as TMA fetches its tiles of that shape, or None."""
     free = contraction.rows if operand is contraction.left else contraction.cols
-    if operand.is_computed or len(free.loops) != 1 or len(contraction.inner.loops) != 1:
+    if operand.is_computed or len(contraction.inner.loops) != 1:
         return None
     index, nbytes = operand.access.index, element_bytes(operand.element)
     batch = tuple(loop for loop, _ in contraction.batch.loops if index.coefficient(loop))
     line, along = (free, contraction.inner) if shape.along_inner else (contraction.inner, free)
+    (_, *within), (*outside, (innermost, _)) = (extent for _, extent in line.loops), along.loops
+    if outside or shape.panel_lines % prod(within):
+        return None
     sizes = dict([*contraction.batch.loops, *line.loops, *along.loops])
-    loops = [*batch, line.loops[0][0], along.loops[0][0]]
+    loops = [*batch, *(loop for loop, _ in line.loops), innermost]
     extents = tuple(sizes[loop] for loop in loops)
     strides = tuple(index.coefficient(loop) * nbytes for loop in loops)
-    box = (*[1] * len(batch), shape.panel_lines, shape.length)
+    box = (*[1] * len(batch), shape.panel_lines // prod(within), *within, shape.length)
     fits = (
         len(loops) <= _MOST_DIMENSIONS
         and strides[-1] == nbytes
@@ -199,8 +210,11 @@ class TmaCopy:
         blocks = [arith.constant(ir.IntegerType.get_signless(16), _BOTH_BLOCKS)] if for_all else []
         loops = self.contraction.loops_at(batch, 0, 0)
         line, along = (origin, step) if shape.along_inner else (step, origin)
+        zeros = [LinearIndex() for _ in tensor.within]
+        if zeros:
+            line = LinearIndex.of(divide(line.value(), prod(tensor.within)))
         for panel in range(shape.panels):
-            innermost_first = [along + panel * shape.length, line, *(loops[loop] for loop in reversed(tensor.batch))]
+            innermost_first = [along + panel * shape.length, *zeros, line, *(loops[loop] for loop in reversed(tensor.batch))]
             coordinates = [place.value() for place in innermost_first]
             offset = LinearIndex.of(stage) * (shape.panels * tensor.box_bytes) + (self.offset + panel * tensor.box_bytes)
             target = memref.view(tensor.box_type, self.arena, offset.value(), [])

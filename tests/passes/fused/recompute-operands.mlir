@@ -14,6 +14,7 @@
 // CHECK-COUNT-2: stablehlo.dot_general
 // CHECK: %[[REDUCED:.*]] = stablehlo.reduce
 // CHECK-NEXT: return %[[REDUCED]]
+// CHECK: func.func private @recomputed_3{{.*}} hloom.parts = 3
 module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64, launch_ps = 2500000 : i64, min_gain_ps = 250000 : i64, f16_flops = 989000000000000 : i64, bf16_flops = 989000000000000 : i64, f32_flops = 67000000000000 : i64, dram_bytes_per_second = 3350000000000 : i64, llc_bytes_per_second = 5500000000000 : i64, llc_bytes = 50000000 : i64}} {
   func.func @of_jax(%q: tensor<8x1024x64xbf16>, %k: tensor<8x1024x64xbf16>, %v: tensor<8x1024x64xbf16>, %do: tensor<8x1024x64xbf16>) -> (tensor<8x1024x64xf32>, tensor<8x1024x64xf32>, tensor<8x1024x64xbf16>) {
     %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<8x1024x64xbf16>, tensor<8x1024x64xbf16>) -> tensor<8x1024x1024xf32>
@@ -39,6 +40,49 @@ module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a
     %dk = stablehlo.dot_general %ds, %qf, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<8x1024x1024xf32>, tensor<8x1024x64xf32>) -> tensor<8x1024x64xf32>
     %dv = stablehlo.dot_general %ph, %do, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<8x1024x1024xbf16>, tensor<8x1024x64xbf16>) -> tensor<8x1024x64xbf16>
     return %dq, %dk, %dv : tensor<8x1024x64xf32>, tensor<8x1024x64xf32>, tensor<8x1024x64xbf16>
+  }
+}
+
+// -----
+
+// Changed: the constant that the gradient of scores is scaled by follows the contractions. Two numbers of bf16 stand for its f32, since what is
+// made of it are halves; above, where the results are f32, three.
+// CHECK-LABEL: func.func @scaled
+// CHECK: func.func private @recomputed_4
+// CHECK-SAME: hloom.parts = 2
+// CHECK: %[[SUM:.*]] = stablehlo.dot_general %{{.*}}, %{{.*}}, {{.*}} -> tensor<8x1024x64xf32>
+// CHECK: %[[EIGHTH:.*]] = stablehlo.constant dense<1.250000e-01> : tensor<8x1024x64xf32>
+// CHECK: stablehlo.multiply %[[SUM]], %[[EIGHTH]] : tensor<8x1024x64xf32>
+// CHECK-NOT: dense<1.250000e-01> : tensor<8x1024x1024xf32>
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64, launch_ps = 2500000 : i64, min_gain_ps = 250000 : i64, f16_flops = 989000000000000 : i64, bf16_flops = 989000000000000 : i64, f32_flops = 67000000000000 : i64, dram_bytes_per_second = 3350000000000 : i64, llc_bytes_per_second = 5500000000000 : i64, llc_bytes = 50000000 : i64}} {
+  func.func @scaled(%q: tensor<8x1024x64xbf16>, %k: tensor<8x1024x64xbf16>, %v: tensor<8x1024x64xbf16>, %do: tensor<8x1024x64xbf16>) -> (tensor<8x1024x64xbf16>, tensor<8x1024x64xbf16>, tensor<8x1024x64xbf16>) {
+    %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<8x1024x64xbf16>, tensor<8x1024x64xbf16>) -> tensor<8x1024x1024xf32>
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %none = stablehlo.constant dense<0.0> : tensor<f32>
+    %m = stablehlo.reduce(%s init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<8x1024x1024xf32>, tensor<f32>) -> tensor<8x1024xf32>
+    %ms = stablehlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
+    %less = stablehlo.subtract %s, %ms : tensor<8x1024x1024xf32>
+    %e = stablehlo.exponential %less : tensor<8x1024x1024xf32>
+    %l = stablehlo.reduce(%e init: %none) applies stablehlo.add across dimensions = [2] : (tensor<8x1024x1024xf32>, tensor<f32>) -> tensor<8x1024xf32>
+    %ls = stablehlo.broadcast_in_dim %l, dims = [0, 1] : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
+    %p = stablehlo.divide %e, %ls : tensor<8x1024x1024xf32>
+    %ph = stablehlo.convert %p : (tensor<8x1024x1024xf32>) -> tensor<8x1024x1024xbf16>
+    %t = stablehlo.dot_general %do, %v, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<8x1024x64xbf16>, tensor<8x1024x64xbf16>) -> tensor<8x1024x1024xf32>
+    %tp = stablehlo.multiply %t, %p : tensor<8x1024x1024xf32>
+    %r = stablehlo.reduce(%tp init: %none) applies stablehlo.add across dimensions = [2] : (tensor<8x1024x1024xf32>, tensor<f32>) -> tensor<8x1024xf32>
+    %rs = stablehlo.broadcast_in_dim %r, dims = [0, 1] : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
+    %minus = stablehlo.subtract %t, %rs : tensor<8x1024x1024xf32>
+    %ds = stablehlo.multiply %p, %minus : tensor<8x1024x1024xf32>
+    %scale = stablehlo.constant dense<0.125> : tensor<8x1024x1024xf32>
+    %scaled = stablehlo.multiply %ds, %scale : tensor<8x1024x1024xf32>
+    %kf = stablehlo.convert %k : (tensor<8x1024x64xbf16>) -> tensor<8x1024x64xf32>
+    %qf = stablehlo.convert %q : (tensor<8x1024x64xbf16>) -> tensor<8x1024x64xf32>
+    %dq = stablehlo.dot_general %scaled, %kf, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<8x1024x1024xf32>, tensor<8x1024x64xf32>) -> tensor<8x1024x64xf32>
+    %dk = stablehlo.dot_general %scaled, %qf, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<8x1024x1024xf32>, tensor<8x1024x64xf32>) -> tensor<8x1024x64xf32>
+    %dv = stablehlo.dot_general %ph, %do, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<8x1024x1024xbf16>, tensor<8x1024x64xbf16>) -> tensor<8x1024x64xbf16>
+    %dqh = stablehlo.convert %dq : (tensor<8x1024x64xf32>) -> tensor<8x1024x64xbf16>
+    %dkh = stablehlo.convert %dk : (tensor<8x1024x64xf32>) -> tensor<8x1024x64xbf16>
+    return %dqh, %dkh, %dv : tensor<8x1024x64xbf16>, tensor<8x1024x64xbf16>, tensor<8x1024x64xbf16>
   }
 }
 

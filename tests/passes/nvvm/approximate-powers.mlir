@@ -29,6 +29,38 @@ gpu.module @kernels {
     gpu.return
   }
 
+  // Changed: Reciprocals.
+  // CHECK-LABEL: gpu.func @reciprocals
+  // CHECK-COUNT-3: llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"
+  // CHECK-NOT: arith.divf
+  gpu.func @reciprocals(%u: vector<2xf32>, %v: f32, %m: memref<1xvector<2xf32>>, %n: memref<1xf32>) {
+    %i = arith.constant 0 : index
+    %ones = arith.constant dense<1.0> : vector<2xf32>
+    %one = arith.constant 1.0 : f32
+    %p = arith.divf %ones, %u fastmath<afn> : vector<2xf32>
+    memref.store %p, %m[%i] : memref<1xvector<2xf32>>
+    %q = arith.divf %one, %v fastmath<afn> : f32
+    memref.store %q, %n[%i] : memref<1xf32>
+    gpu.return
+  }
+
+  // Declined: Another dividend; exact; another type.
+  // CHECK-LABEL: gpu.func @quotients
+  // CHECK-COUNT-3: arith.divf
+  gpu.func @quotients(%v: f32, %w: f64, %n: memref<1xf32>, %m: memref<1xf64>) {
+    %i = arith.constant 0 : index
+    %two = arith.constant 2.0 : f32
+    %one = arith.constant 1.0 : f32
+    %wide = arith.constant 1.0 : f64
+    %p = arith.divf %two, %v fastmath<afn> : f32
+    memref.store %p, %n[%i] : memref<1xf32>
+    %q = arith.divf %one, %v : f32
+    memref.store %q, %n[%i] : memref<1xf32>
+    %r = arith.divf %wide, %w fastmath<afn> : f64
+    memref.store %r, %m[%i] : memref<1xf64>
+    gpu.return
+  }
+
   // Declined: Exact, of another type.
   // CHECK-LABEL: gpu.func @exact
   // CHECK: math.exp2 %{{.*}} : f32
