@@ -21,6 +21,9 @@ are. What lies between is found from a matrix that a contraction sums over, with
     %m = call @recomputed_0(%q, %k);  %l = call @recomputed_1(%q, %k, %m);  %r = call @recomputed_2(…, %m, %l)
 Where forward has a result of its own, its three groups stay for join-contractions, and return such numbers of their rows (@rows_0).
 
+Calls before that only move elements (heads out of a projection, turned for a contraction) are read through, where the elements of a head
+lie together behind them.
+
 Must hold: plan-fusion has run. Declined, each with a record: what others need of the matrices, or make of their rows' numbers; operands
 that are no halves (but f32 beside widened bf16), or wider than 128; a policy's `use = "apart"`; no gain in price. Unchanged: CPUs
 (join-row-blocks).

@@ -88,6 +88,78 @@ module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a
 
 // -----
 
+// Changed: what only moves elements before the contractions is read through where the elements of a head lie together behind it, too.
+// CHECK-LABEL: func.func @moved
+// CHECK: call @recomputed_2({{.*}}%arg3{{.*}}) : ({{.*}}tensor<1024x8x64xbf16>
+// CHECK: call @recomputed_3({{.*}}%arg3{{.*}}) : ({{.*}}tensor<1024x8x64xbf16>
+// CHECK: func.func private @recomputed_2
+// CHECK: stablehlo.transpose
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64, launch_ps = 2500000 : i64, min_gain_ps = 250000 : i64, f16_flops = 989000000000000 : i64, bf16_flops = 989000000000000 : i64, f32_flops = 67000000000000 : i64, dram_bytes_per_second = 3350000000000 : i64, llc_bytes_per_second = 5500000000000 : i64, llc_bytes = 50000000 : i64}} {
+  func.func @moved(%q: tensor<8x1024x64xbf16>, %k: tensor<8x1024x64xbf16>, %v: tensor<8x1024x64xbf16>, %do: tensor<1024x8x64xbf16>) -> (tensor<8x1024x64xf32>, tensor<8x1024x64xf32>, tensor<8x1024x64xbf16>) {
+    %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<8x1024x64xbf16>, tensor<8x1024x64xbf16>) -> tensor<8x1024x1024xf32>
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %none = stablehlo.constant dense<0.0> : tensor<f32>
+    %m = stablehlo.reduce(%s init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<8x1024x1024xf32>, tensor<f32>) -> tensor<8x1024xf32>
+    %ms = stablehlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
+    %less = stablehlo.subtract %s, %ms : tensor<8x1024x1024xf32>
+    %e = stablehlo.exponential %less : tensor<8x1024x1024xf32>
+    %l = stablehlo.reduce(%e init: %none) applies stablehlo.add across dimensions = [2] : (tensor<8x1024x1024xf32>, tensor<f32>) -> tensor<8x1024xf32>
+    %ls = stablehlo.broadcast_in_dim %l, dims = [0, 1] : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
+    %p = stablehlo.divide %e, %ls : tensor<8x1024x1024xf32>
+    %ph = stablehlo.convert %p : (tensor<8x1024x1024xf32>) -> tensor<8x1024x1024xbf16>
+    %d = stablehlo.transpose %do, dims = [1, 2, 0] : (tensor<1024x8x64xbf16>) -> tensor<8x64x1024xbf16>
+    %t = stablehlo.dot_general %d, %v, batching_dims = [0] x [0], contracting_dims = [1] x [2] : (tensor<8x64x1024xbf16>, tensor<8x1024x64xbf16>) -> tensor<8x1024x1024xf32>
+    %tp = stablehlo.multiply %t, %p : tensor<8x1024x1024xf32>
+    %r = stablehlo.reduce(%tp init: %none) applies stablehlo.add across dimensions = [2] : (tensor<8x1024x1024xf32>, tensor<f32>) -> tensor<8x1024xf32>
+    %rs = stablehlo.broadcast_in_dim %r, dims = [0, 1] : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
+    %minus = stablehlo.subtract %t, %rs : tensor<8x1024x1024xf32>
+    %ds = stablehlo.multiply %p, %minus : tensor<8x1024x1024xf32>
+    %kf = stablehlo.convert %k : (tensor<8x1024x64xbf16>) -> tensor<8x1024x64xf32>
+    %qf = stablehlo.convert %q : (tensor<8x1024x64xbf16>) -> tensor<8x1024x64xf32>
+    %dq = stablehlo.dot_general %ds, %kf, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<8x1024x1024xf32>, tensor<8x1024x64xf32>) -> tensor<8x1024x64xf32>
+    %dk = stablehlo.dot_general %ds, %qf, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<8x1024x1024xf32>, tensor<8x1024x64xf32>) -> tensor<8x1024x64xf32>
+    %dv = stablehlo.dot_general %ph, %do, batching_dims = [0] x [1], contracting_dims = [1] x [0] : (tensor<8x1024x1024xbf16>, tensor<1024x8x64xbf16>) -> tensor<8x1024x64xbf16>
+    return %dq, %dk, %dv : tensor<8x1024x64xf32>, tensor<8x1024x64xf32>, tensor<8x1024x64xbf16>
+  }
+}
+
+// -----
+
+// Declined: they would lie apart. The move is a kernel before.
+// CHECK-LABEL: func.func @apart
+// CHECK: %[[MOVED:.*]] = call @{{.*}}(%arg3) : (tensor<8x64x1024xbf16>) -> tensor<8x1024x64xbf16>
+// CHECK: call @recomputed_2({{.*}}%[[MOVED]]
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64, launch_ps = 2500000 : i64, min_gain_ps = 250000 : i64, f16_flops = 989000000000000 : i64, bf16_flops = 989000000000000 : i64, f32_flops = 67000000000000 : i64, dram_bytes_per_second = 3350000000000 : i64, llc_bytes_per_second = 5500000000000 : i64, llc_bytes = 50000000 : i64}} {
+  func.func @apart(%q: tensor<8x1024x64xbf16>, %k: tensor<8x1024x64xbf16>, %v: tensor<8x1024x64xbf16>, %do: tensor<8x64x1024xbf16>) -> (tensor<8x1024x64xf32>, tensor<8x1024x64xf32>, tensor<8x1024x64xbf16>) {
+    %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<8x1024x64xbf16>, tensor<8x1024x64xbf16>) -> tensor<8x1024x1024xf32>
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %none = stablehlo.constant dense<0.0> : tensor<f32>
+    %m = stablehlo.reduce(%s init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<8x1024x1024xf32>, tensor<f32>) -> tensor<8x1024xf32>
+    %ms = stablehlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
+    %less = stablehlo.subtract %s, %ms : tensor<8x1024x1024xf32>
+    %e = stablehlo.exponential %less : tensor<8x1024x1024xf32>
+    %l = stablehlo.reduce(%e init: %none) applies stablehlo.add across dimensions = [2] : (tensor<8x1024x1024xf32>, tensor<f32>) -> tensor<8x1024xf32>
+    %ls = stablehlo.broadcast_in_dim %l, dims = [0, 1] : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
+    %p = stablehlo.divide %e, %ls : tensor<8x1024x1024xf32>
+    %ph = stablehlo.convert %p : (tensor<8x1024x1024xf32>) -> tensor<8x1024x1024xbf16>
+    %d = stablehlo.transpose %do, dims = [0, 2, 1] : (tensor<8x64x1024xbf16>) -> tensor<8x1024x64xbf16>
+    %t = stablehlo.dot_general %d, %v, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<8x1024x64xbf16>, tensor<8x1024x64xbf16>) -> tensor<8x1024x1024xf32>
+    %tp = stablehlo.multiply %t, %p : tensor<8x1024x1024xf32>
+    %r = stablehlo.reduce(%tp init: %none) applies stablehlo.add across dimensions = [2] : (tensor<8x1024x1024xf32>, tensor<f32>) -> tensor<8x1024xf32>
+    %rs = stablehlo.broadcast_in_dim %r, dims = [0, 1] : (tensor<8x1024xf32>) -> tensor<8x1024x1024xf32>
+    %minus = stablehlo.subtract %t, %rs : tensor<8x1024x1024xf32>
+    %ds = stablehlo.multiply %p, %minus : tensor<8x1024x1024xf32>
+    %kf = stablehlo.convert %k : (tensor<8x1024x64xbf16>) -> tensor<8x1024x64xf32>
+    %qf = stablehlo.convert %q : (tensor<8x1024x64xbf16>) -> tensor<8x1024x64xf32>
+    %dq = stablehlo.dot_general %ds, %kf, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<8x1024x1024xf32>, tensor<8x1024x64xf32>) -> tensor<8x1024x64xf32>
+    %dk = stablehlo.dot_general %ds, %qf, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<8x1024x1024xf32>, tensor<8x1024x64xf32>) -> tensor<8x1024x64xf32>
+    %dv = stablehlo.dot_general %ph, %d, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<8x1024x1024xbf16>, tensor<8x1024x64xbf16>) -> tensor<8x1024x64xbf16>
+    return %dq, %dk, %dv : tensor<8x1024x64xf32>, tensor<8x1024x64xf32>, tensor<8x1024x64xbf16>
+  }
+}
+
+// -----
+
 // Changed: where forward has a result of its own, its scores, weights and second product stay for join-contractions; the gradients read the
 // rows' numbers of it.
 // CHECK: code = "FUSED_ATTENTION"{{.*}}groups = [@recomputed_0, @recomputed_1, @recomputed_2]
