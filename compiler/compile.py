@@ -39,8 +39,8 @@ from .target import resolve
 from .timing import Timing
 from .validate import readable_names
 
-PTX = "ptx"
-"""What `text` takes for a stage: the kernels for a GPU as its assembler reads them."""
+PTX, ASSEMBLY = "ptx", "assembly"
+"""What `text` takes for stages: the kernels for a GPU as its assembler reads them, and a CPU's or GPU's machine code to be read."""
 
 
 @dataclass
@@ -145,14 +145,28 @@ class Compilation:
             return kept_or_made(key, self._compiled)
 
     def text(self, stage: str) -> str:
-        """The program at `stage`, or its kernels at `PTX`. Raises CompileErrors."""
+        """The program at `stage`, or its kernels at `PTX` or `ASSEMBLY`. Raises CompileErrors."""
         with watching(self.watch) as self.watch:
+            if stage == ASSEMBLY:
+                return self._assembly()
             self.to("gpu" if stage == PTX else stage)
             if stage != PTX:
                 return self.watch.asm.asm(self.module)
             from .cuda.ptx import emit_ptx  # LLVM is needed for machine code alone
 
             return emit_ptx(self.module, self.machine, self.watch)
+
+    def _assembly(self) -> str:
+        if self.machine.kind == "cpu":
+            self.to("llvm")
+            from .codegen import emit_assembly
+
+            return emit_assembly(self.module)
+        self.to("gpu")
+        from .cuda.compile_kernels import compile_kernels
+        from .cuda.disassemble import disassemble
+
+        return disassemble(compile_kernels(self.module, self.machine, watch=self.watch).cubin.bytes)
 
     def to(self, stage: str) -> None:
         """Takes the module to `stage`, in place. Raises CompileErrors."""

@@ -3,6 +3,7 @@
 hloom-compile mlp.mlir -o mlp.hloom
 hloom-compile mlp.mlir --to=tiled                    the program at that stage, as text
 hloom-compile mlp.mlir --target=sm_90a --to=ptx      its kernels for a GPU
+hloom-compile mlp.mlir --to=assembly                 its machine code, to be read; of a GPU (SASS), too
 hloom-compile mlp.mlir --policy=mine.toml -o mlp.hloom    what the policy asks for goes before what cost decides
 hloom-compile mlp.mlir --tune=60 -o mlp.hloom             measures for a minute what else could be decided, and writes mlp.policy.toml
 hloom-compile fused.mlir --from=fused -o mlp.hloom   a dump, perhaps edited, taken up again
@@ -22,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from hloom.compiler.compile import PTX, Compilation
+from hloom.compiler.compile import ASSEMBLY, PTX, Compilation
 from hloom.compiler.frontend import name_of
 from hloom.compiler.instrument import AsmOptions, Instrumentation
 from hloom.compiler.pipeline import STAGE_NAMES
@@ -169,7 +170,8 @@ def _parser() -> ToolParser:
     calibrate = "no program: measure this machine, and write a target file that --target takes to -o"
     parser.add_argument("--calibrate", action="store_true", help=calibrate)
     parser.add_argument("--from", dest="from_", default="input", choices=STAGE_NAMES, metavar="STAGE", help="the stage the input is at")
-    parser.add_argument("--to", choices=(*STAGE_NAMES, PTX), metavar="STAGE", help="stop there and write it as text; ptx: kernels alone")
+    to = "stop there and write it as text; ptx: kernels alone; assembly: machine code, of GPUs too"
+    parser.add_argument("--to", choices=(*STAGE_NAMES, PTX, ASSEMBLY), metavar="STAGE", help=to)
     parser.add_argument("--dump", type=Path, metavar="DIR", help="write the program at every stage into this folder")
     parser.add_argument("--mlir-print-debuginfo", action="store_true", help="write locations too, with --to and --dump")
     parser.add_argument("--mlir-timing", action="store_true", help="print the time of every pass")

@@ -40,5 +40,9 @@ def _machine_code(compilation: Compilation, texts: StageTexts) -> None:
     kernels = walk(compilation.module, "gpu.module")
     if kernels and not compilation.simulated:
         from ..cuda.compile_kernels import compile_kernels
+        from ..cuda.disassemble import disassemble, has_disassembler
 
-        texts.ptx(compile_kernels(kernels[0], compilation.machine).ptx)  # from the cache
+        made = compile_kernels(kernels[0], compilation.machine)  # from the cache
+        texts.ptx(made.ptx)
+        if has_disassembler():
+            texts.instructions(disassemble(made.cubin.bytes))

@@ -26,6 +26,8 @@ _PART = re.compile(r"_(?:body|part_\d+|buffers_\d+)(?=_|$).*")
 _SYMBOL = re.compile(r"^(?P<name>[A-Za-z_][\w.$]*):", re.M)
 _ENTRY = re.compile(r"^(?:\.visible )?\.(?:entry|func) (?:\([^)]*\) )?(?P<name>[\w$]+)", re.M)
 
+_SECTION = re.compile(r"^\.text\.(?P<name>[\w$]+):", re.M)
+
 
 @dataclass
 class StageTexts:
@@ -47,6 +49,10 @@ class StageTexts:
 
     def ptx(self, text: str) -> None:
         self._split("ptx", text, _ENTRY)
+
+    def instructions(self, text: str) -> None:
+        """Those of a GPU."""
+        self._split("assembly", text, _SECTION)
 
     def add(self, group: str, stage: str, text: str) -> None:
         """A group may have several functions at a stage."""
