@@ -13,8 +13,8 @@ from hloom.compiler.frontend import load_program
 pytest.importorskip("cuda.core")
 ROWS = """
   func.func @main(%x: tensor<64x256xf32>) -> tensor<64xf32> {
-    %zero = stablehlo.constant dense<0.0> : tensor<f32>
-    %r = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x256xf32>, tensor<f32>) -> tensor<64xf32>
+    %z = stablehlo.constant dense<0.0> : tensor<f32>
+    %r = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [1] : (tensor<64x256xf32>, tensor<f32>) -> tensor<64xf32>
     return %r : tensor<64xf32>
   }"""
 
