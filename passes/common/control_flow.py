@@ -125,3 +125,15 @@ def if_else(
         with emitting(block):
             scf.yield_(side())
     return list(branch.results_)
+
+
+def either(condition: ir.Value | None, then: Callable[[], None], otherwise: Callable[[], None]) -> None:
+    """The same of bodies that give nothing; a condition that is None does not hold."""
+    if condition is None:
+        otherwise()
+        return
+    branch = scf.IfOp(condition, has_else=True)
+    for block, side in ((branch.then_block, then), (branch.else_block, otherwise)):
+        with emitting(block):
+            side()
+            scf.yield_([])

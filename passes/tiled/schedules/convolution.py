@@ -20,6 +20,7 @@ from ...common.axes import Axes, TileOp, even_size
 from ...common.contraction import input_loops
 from ...common.linear_index import LinearIndex, linear_results
 from ...common.rewriting import defining_op
+from ...common.strips import strip_of
 from ...common.winograd import FilterLoops, is_transformed, outputs_of, room_beside, tiles_along, tiles_kept, tiles_together
 from .cutting import cut, panels
 
@@ -29,6 +30,8 @@ _CHANNELS = 128
 """Channels of a tile of a convolution that is one for each channel, where a tile has not all of them."""
 _LINES, _LEAST_LINES = 8, 2
 """Of a tile that has all channels: more share little more of the pixels."""
+_STRIP_LINES = 4
+"""Of a tile that goes over its pixels in strips, at least: nobody has asked for what its first line reads."""
 _ENOUGH, _MOST_READ = 1.25, 2
 """Pixels that a tile reads, for each that the one before it has not read: fewer lines of few taps come from memory sooner."""
 _NEAR = 5 / 8
@@ -47,6 +50,13 @@ _TILES_A_CORE = 4
 def has_windows(hero: TileOp) -> bool:
     """Whether the first input of a contraction is read at sums of loops, as the pixels of a convolution are."""
     return any(len(used_dims(expr)) > 1 for expr in hero.maps[0].results)
+
+
+def has_groups_in_lanes(hero: TileOp) -> bool:
+    """Whether the innermost dim of the result is that of its first two inputs: what is summed for one of them shares nothing with the next,
+    as the patches of a convolution that is one for each channel."""
+    loops = [dim_position(m.results[-1]) if m.results else None for m in (*hero.maps[:2], hero.output_maps[0])]
+    return loops[0] is not None and set(loops) == {loops[0]}
 
 
 def convolution_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[int, int]:
@@ -112,7 +122,7 @@ def _channels(count: int, hero: TileOp, target: TargetView) -> int:
 def _lines_of_all_channels(hero: TileOp, axes: Axes, lines: list[int], target: TargetView) -> int | None:
     """Lines of a tile that has all channels of a convolution of one for each: its pixels are one piece of memory, of which the next tile's
     can be asked for (passes/vector/nests/next_tile.py). So few that most of what it reads no other tile reads; of a small picture all, as
-    tiles of some channels have.
+    tiles of some channels have. As many as cores leave it, where it goes over its pixels in strips.
 
     None where L2 does not hold these beside the next tile's; where cores would have too few tiles; of windows over several planes; of a
     gradient by weights; and of pixels that are no whole cache lines, of which chunks of channels share some: a line of results leaves them
@@ -122,8 +132,11 @@ def _lines_of_all_channels(hero: TileOp, axes: Axes, lines: list[int], target: T
     if len(lines) < 2 or moves is None or _sums_images(hero):
         return None
     line, alone = hero.axes.index(lines[-2]), [hero.axes.index(axis) for axis in lines[:-2]]
-    shape = _without_zeros(hero.inputs[0]).shape
-    nbytes = element_bytes(_kinds(hero)[0].element_type)
+    pixels = _without_zeros(hero.inputs[0])
+    shape, nbytes = pixels.shape, element_bytes(pixels.element_type)
+    share = prod(axes.extent[axis] for axis in lines[:-1]) // (_TILES_A_CORE * max(2, target.cores))
+    if share >= _STRIP_LINES and strip_of(hero.maps[0], hero.parallel, hero.extents, pixels, target) is not None:
+        return min(share, hero.extents[line])
     if shape[-1] * nbytes % target.cache_line_bytes and prod(shape) * nbytes <= target.llc_bytes // 4:
         return None
     along = next(place for place, index in enumerate(moves) if line in index.terms)
@@ -136,7 +149,6 @@ def _lines_of_all_channels(hero: TileOp, axes: Axes, lines: list[int], target: T
         read = list(map(min, reach, shape))
         return prod(read[:along]), read[along], prod(read) * nbytes * (read[along] + count * step) // read[along]
 
-    share = prod(axes.extent[axis] for axis in lines[:-1]) // (_TILES_A_CORE * max(2, target.cores))
     least = hero.extents[line] if hero.extents[line] <= _LINES else _LEAST_LINES
     found = None
     for count in range(least, min(_LINES, share, hero.extents[line]) + 1):

@@ -30,7 +30,7 @@ from ...common.contraction import (
 )
 from ...common.nibbles import nibble_product
 from .chained import chained, chained_schedule
-from .convolution import convolution_schedule, has_windows
+from .convolution import convolution_schedule, has_groups_in_lanes, has_windows
 from .cutting import cut, innermost, panels
 from .gpu_tile_sizes import choose_gpu_tile_sizes
 from .pooling import pooling_schedule
@@ -76,7 +76,8 @@ def scheduled(axes: Axes, target: TargetView) -> dict[int, int]:
         return chained_schedule(chain[1], axes, target)
     if heroes:
         hero = max(heroes, key=lambda op: op.points)
-        return convolution_schedule(hero, axes, target) if has_windows(hero) else contraction_schedule(hero, axes, target)
+        by_lines = has_windows(hero) or has_groups_in_lanes(hero)
+        return convolution_schedule(hero, axes, target) if by_lines else contraction_schedule(hero, axes, target)
     reductions = [op for op in ops if not all(op.parallel) and not repeated_by_tiles(op, axes)]
     windows = [op for op in reductions if op.inputs and has_windows(op) and any(op.parallel)]
     if windows:

@@ -29,9 +29,10 @@ from hloom.dialects.target import TargetView
 
 from ...common.axes import even_size
 from ...common.contraction import MOST_ROWS, block_registers, block_rows
-from ...common.control_flow import NestBody, for_each, nest_each
+from ...common.control_flow import NestBody, either, for_each, nest_each
 from ...common.linear_index import LinearIndex, least
 from ...common.storage import Storage
+from ...common.strips import STRIP_PIXELS, Strip
 from ...common.tiled_function import size_bound
 from .body import Captured
 from .channel_chunks import LEAST_SUMS, registers_of_channels
@@ -43,15 +44,16 @@ from .lanes import Lanes, Rep
 from .nests import chunks, lane_count, point_indices, whole_part
 from .next_panel import prefetch_behind
 from .next_rows import prefetch_rows
-from .next_tile import NextTile, prefetch_pixels
+from .next_tile import Asked, prefetch_pixels
 from .packing import Scratch, pack, packable, rows_packable, summed
 from .partial_sums import PartialSums, added, float_that_is_summed, is_long, steps_together, sum_loops
 from .results import follows_in_registers, store_results
 from .segments import cuts, segments
 from .spare_lanes import SharedColumns, SpareLanes
+from .strips import PixelsBelow, asks_for_pixels_alone, registers_of_a_line, strip_of_work
 from .tile_prefetch import PAGE_BYTES
-from .windows import Taps, Window, both, one_by_one, pieces, windows_of
-from .work import Point, Work, stride_along
+from .windows import Taps, Window, both, one_by_one, pieces, taps_missing, windows_of
+from .work import Point, Work, stride_along, walked_as_one
 
 _STEPS_A_TURN, _MANY_REGISTERS = 4, 32
 """Where registers are fewer than many, a step has so few products that what counts it and finds its operands takes as long."""
@@ -121,12 +123,15 @@ class _Contraction:
         """Steps of that part."""
         self.shared: SharedColumns | None = None
         """The columns of a block, where each of them has several lanes."""
-        self.next_tile: NextTile | None = None
-        """What blocks ask for, for the tile behind this one."""
+        self.strip: Strip | None = None
+        """How it goes over pixels in strips."""
+        self.whole = False
+        """Whether all taps exist but those along the jammed loop, in code that is known to be for such windows."""
+        self.asked: Asked | None = None
+        """What blocks ask for, of what is read after them."""
 
     def emit(self) -> None:
         extents = self.work.extents
-        self.next_tile = prefetch_pixels(self.work, self.vector, self.jam, self.target)
 
         def at(indices: list[LinearIndex]) -> None:
             fixed = dict(zip(self.outer, indices))
@@ -148,7 +153,12 @@ class _Contraction:
             steps = STREAMED_ROWS if streaming else part or deep
             self._in_parts(columns, steps, partial(self._pack, fixed, self.vector, count) if part else None) if steps else columns()
 
+        strip = strip_of_work(self.work, self.vector, self.jam, self.target) if self.step is None else None
+        if strip is not None:
+            self._strips(strip)
+            return
         registers = registers_of_channels(self.work, self.vector, self.jam, self.target) if self.step is None else None
+        self.asked = prefetch_pixels(self.work, self.vector, self.jam, self.target)
         if registers is None:
             nest_each([extents[d] for d in self.outer], at)
             return
@@ -166,6 +176,25 @@ class _Contraction:
             self._in_parts(columns, deep, None)
         else:
             columns()
+
+    def _strips(self, strip: Strip) -> None:
+        """All lines for some pixels after the other, of each all chunks of channels."""
+        assert self.vector is not None
+        vector, count = self.vector, self._chunk(self.vector, registers_of_a_line(self.work, self.target))
+        self.work, *self.after = map(asks_for_pixels_alone, (self.work, *self.after))
+        self.strip = strip
+        self.asked = PixelsBelow.of(self.work, strip, self.target)
+
+        def channels(fixed: dict[int, LinearIndex], rows: int, row: LinearIndex, whole: bool) -> None:
+            self.whole = whole
+            self._chunks(vector, count, lambda start, lanes: self._block(fixed, start, lanes, rows, row))
+
+        def line(rows: int, row: LinearIndex, indices: list[LinearIndex]) -> None:
+            fixed = dict(zip(self.outer, indices))
+            some, whole = (partial(channels, fixed, rows, row, whole) for whole in (False, True))
+            either(taps_missing(self.along, fixed), some, whole)
+
+        self._row_blocks(Lanes(count), lambda rows, row: nest_each([self.work.extents[d] for d in self.outer], partial(line, rows, row)))
 
     def _chunk(self, vector: int, registers: int) -> int:
         """Lanes of a chunk, of so many registers at most. None ends within a panel of an operand that it has more than one of."""
@@ -314,6 +343,8 @@ class _Contraction:
 
     def _rows_of_block(self, lanes: Lanes, extent: int) -> int:
         """Blocks as equal as can be. So many rows that lie a page apart would push each other out of their set of the first cache."""
+        if self.strip is not None:
+            return even_size(extent, STRIP_PIXELS)
         inputs = [(m, s) for m, s in zip(self.work.maps, self.work.inputs) if isinstance(s, Storage)]
         apart = max(((stride_along(m, s, self.jam or 0) or 0) * element_bytes(s.element) for m, s in inputs), default=0)
         free = self.target.vector_registers >= _MANY_REGISTERS and (apart == 0 or apart % PAGE_BYTES != 0)
@@ -360,9 +391,7 @@ class _Contraction:
         loops = self._loops(fixed, row, rows)
         passed = LinearIndex(row.terms)  # rows since the loop's first block, whose taps `loops` are
         moves = {w.tap: passed * w.taps_a_row for w in self.across if isinstance(loops[self.reduced.index(w.tap)], list)}
-        picked = [self.reduced.index(each.loop) for each in work.picked.values() if each.loop in self.reduced]
-        unrolled = min(picked, default=len(loops))
-        loops = [*loops[:unrolled], *map(one_by_one, loops[unrolled:])]
+        loops = self._unrolled(loops)
         parts = [(start, lanes)] if self.shared is None else self.shared.parts()
         summed = dict(zip(self.reduced, loops))
         columns = lanes.count
@@ -393,20 +422,28 @@ class _Contraction:
                 updated += sums
             return updated
 
-        if self.next_tile is not None:
-            self.next_tile.before_sums(self._point(fixed, start, lanes, row, []).indices, rows, columns)
+        if self.asked is not None:
+            self.asked.before_sums(self._point(fixed, start, lanes, row, []).indices, rows, columns)
         totals = self._total(loops, parts[0][1], rows * len(parts), inits, step)
         for place, (u, (first, part)) in enumerate(product(range(rows), parts)):
             point = self._point(fixed, first, _columns_of(part), row + u, [])
             store_results(point, work, totals[place * outputs : (place + 1) * outputs], self.after)
+
+    def _unrolled(self, loops: list[Taps]) -> list[Taps]:
+        """The same, taps one by one from the first loop on at which lanes pick what they take, or that is unrolled in a strip."""
+        firsts = [each.loop for each in self.work.picked.values() if each.loop in self.reduced]
+        if self.strip is not None:
+            firsts.append((self.strip.lines if self.whole else self.strip.pixels).tap)
+        first = min(map(self.reduced.index, firsts), default=len(loops))
+        return [*loops[:first], *map(one_by_one, loops[first:])]
 
     def _prefetch(self, point: Point, rows: int, columns: int, summed: dict[int, Taps]) -> None:
         """What a block asks for at a step of its sums, of what others read after it."""
         assert self.jam is not None
         prefetch_behind(self.work, self.jam, rows, point, summed, self.target, self.inside)
         prefetch_rows(self.work, self.vector, self.jam, rows, point, summed, self.target)
-        if self.next_tile is not None:
-            self.next_tile.at_step(point.indices, rows, columns)
+        if self.asked is not None:
+            self.asked.at_step(point.indices, rows, columns)
 
     def _total(self, loops: list[Taps], lanes: Lanes, count: int, inits: Callable[[], list[ir.Value]], step: NestBody) -> list[ir.Value]:
         """`count` sums, each of `lanes`."""
@@ -434,7 +471,8 @@ class _Contraction:
         """What each reduced loop runs over in a block of rows; taps that not all rows have are a list of those that some have, in the
         first block of its loop."""
         loops: dict[int, Taps] = {d: self.part.get(d, (0, self.work.extents[d])) for d in self.reduced}
-        loops |= {w.tap: both(w.existing(fixed), self.part.get(w.tap)) for w in self.along}
+        if not self.whole:
+            loops |= {w.tap: both(w.existing(fixed), self.part.get(w.tap)) for w in self.along}
         for window in self.across:
             has = [[window.exists(row.constant + u, tap) for u in range(rows)] for tap in range(window.taps)]
             if not all(map(all, has)):
@@ -443,22 +481,10 @@ class _Contraction:
             if (
                 loops[outer] == (0, self.work.extents[outer])
                 and loops[inner] == (0, self.work.extents[inner])
-                and self._line_up(outer, inner)
+                and walked_as_one(self.work, outer, inner)
             ):
                 loops |= {outer: (0, 1), inner: (0, self.work.extents[outer] * self.work.extents[inner])}
         return list(loops.values())
-
-    def _line_up(self, outer: int, inner: int) -> bool:
-        """Whether two loops walk every input as one would: at the end of the inner one, it stands where the outer one goes on.
-
-        A body that asks which tap it is at keeps both.
-        """
-        inputs = [(m, s) for m, s in zip(self.work.maps, self.work.inputs) if isinstance(s, Storage)]
-        extent = self.work.extents[inner]
-        if not isinstance(extent, int) or not isinstance(self.work.extents[outer], int) or self.work.asks_for_index():
-            return False
-        steps = [(stride_along(m, s, outer), stride_along(m, s, inner)) for m, s in inputs]
-        return all(a is not None and b is not None and a == b * extent for a, b in steps)
 
 
 def _columns_of(lanes: Lanes) -> Lanes:

@@ -35,8 +35,18 @@ from .tile_prefetch import is_far, prefetch_tile, steps_over_pixels
 from .work import Work, stride_along
 
 
+class Asked:
+    """What blocks of results ask for."""
+
+    def before_sums(self, at: Sequence[LinearIndex], rows: int, columns: int) -> None:
+        """What a block asks for before its sums; `at` is where its loops are, at its first row and column."""
+
+    def at_step(self, at: Sequence[LinearIndex], rows: int, columns: int) -> None:
+        """What it asks for at a step of them."""
+
+
 @dataclass(frozen=True)
-class NextTile:
+class NextTile(Asked):
     """The next tile's pixels are `ahead` elements further on in the first input of `work`. So many `tiles` read the same: this is `number`.
 
     Blocks are rows of the loop `jam` and columns of the loop `vector`.
@@ -51,12 +61,6 @@ class NextTile:
     jam: int
     line: int
     """Elements of a cache line."""
-
-    def before_sums(self, at: Sequence[LinearIndex], rows: int, columns: int) -> None:
-        """What a block asks for before its sums; `at` is where its loops are, at its first row and column."""
-
-    def at_step(self, at: Sequence[LinearIndex], rows: int, columns: int) -> None:
-        """What it asks for at a step of them."""
 
     def _extent(self, loop: int) -> int:
         return size_bound(self.work.extents[loop])

@@ -10,12 +10,14 @@ their first row, are one loop, as those between them are that leave none out: wi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import groupby
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith
+from torch_mlir.dialects.arith import CmpIPredicate
 
 from ...common.control_flow import LoopBound
 from ...common.linear_index import LinearIndex, linear_results
@@ -126,6 +128,13 @@ def _windows(work: Work, m: ir.AffineMap, storage: Storage) -> list[Window]:
         low, high = (bound - index.constant for bound in bounds)
         found.append(Window(steps, taps[0], count, index.terms[taps[0]], low, high))
     return found
+
+
+def taps_missing(windows: Sequence[Window], at: Mapping[int, LinearIndex]) -> ir.Value | None:
+    """Whether some tap does not exist where the parallel loops are `at`; None where it is known that all do."""
+    bounds = [(found, all_of) for w in windows for found, all_of in zip(w.existing(at), (0, w.taps)) if found != all_of]
+    missing = [arith.cmpi(CmpIPredicate.ne, LinearIndex.of(a).value(), LinearIndex.of(b).value()) for a, b in bounds]
+    return reduce(arith.ori, missing) if missing else None
 
 
 def pieces(has: list[list[bool]]) -> list[tuple[int, int]]:

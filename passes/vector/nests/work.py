@@ -239,3 +239,16 @@ class Point:
         storage = work.outputs[number]
         assert storage is not None
         self.lanes.store(value, storage, storage.address(body.at(work.output_maps[number])))
+
+
+def walked_as_one(work: Work, outer: int, inner: int) -> bool:
+    """Whether two loops walk every input as one would: at the end of the inner one, it stands where the outer one goes on.
+
+    A body that asks which step it is at keeps both.
+    """
+    inputs = [(m, s) for m, s in zip(work.maps, work.inputs) if isinstance(s, Storage)]
+    extent = work.extents[inner]
+    if not isinstance(extent, int) or not isinstance(work.extents[outer], int) or work.asks_for_index():
+        return False
+    steps = [(stride_along(m, s, outer), stride_along(m, s, inner)) for m, s in inputs]
+    return all(a is not None and b is not None and a == b * extent for a, b in steps)
