@@ -91,6 +91,9 @@ def convolution_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     else:
         line = axes.extent[lines[-1]] if lines else 1
         cut(sizes, axes, lines[:-1], together or max(1, _PIXELS // line))
+        for axis in lines[:-1]:
+            if axis in sizes and _is_bare(hero, of[axis]):  # of a gradient by weights, the rows of blocks
+                sizes[axis] = _dividing(axes.extent[axis], sizes[axis])
     cores = max(2, target.cores)
     if narrow and prod(ceil(axes.extent[axis] / size) for axis, size in sizes.items()) < cores:
         _cut_groups(sizes, axes, groups[-1], lanes // axes.extent[output[-1]], cores)
@@ -103,6 +106,13 @@ def _cut_groups(sizes: dict[int, int], axes: Axes, group: int, register: int, co
     pieces = [n for n in range(min(cores, extent // register), 1, -1) if extent % (n * register) == 0]
     if group in axes.tileable and pieces:
         sizes[group] = extent // pieces[0]
+
+
+def _dividing(extent: int, size: int) -> int:
+    """A number near `size` that divides the extent, if there is such: where the last tile has fewer rows, none of them is known to have how
+    many, and blocks are small."""
+    near = [n for n in range(4 * size // 3, 0, -1) if extent % n == 0 and 4 * n >= 3 * size]
+    return near[0] if near else size
 
 
 def _is_bare(hero: TileOp, loop: int) -> bool:

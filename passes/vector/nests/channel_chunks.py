@@ -5,8 +5,8 @@
 Pixels and weights both lie along the lanes, so more registers of channels load as much for each product, and leave fewer pixels to a
 block, which its weights serve. A chunk is a cache line of channels, and the windows of a line of results are read from the first cache,
 most of them again for the next line; where pixels are so far apart that the processor does not follow single lines, or these would share
-the sets of the cache, a chunk is two cache lines. Windows that the first cache does not hold come from L2: many pixels of a block share
-what they load.
+the sets of the cache, a chunk is two cache lines, whose windows are half of what the first cache holds: more of them come from L2 too
+often. Windows that the first cache does not hold come from L2: many pixels of a block share what they load.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from .work import Work, stride_along
 
 _FOLLOWED_BYTES = 1024
 """Pixels no further apart are read a line at a time: the first cache's own prefetching follows strides of less than 2 KB."""
+_APART_BYTES = 2048
+"""Of pixels so far apart it follows neither one line nor two."""
 _SHARE = 0.75
 """Of the first cache for a window's lines; beside them are weights and results."""
 LEAST_SUMS = 8
@@ -54,11 +56,12 @@ def registers_of_channels(work: Work, vector: int | None, jam: int | None, targe
     window, apart = found
     line, near = target.cache_line_bytes, _SHARE * target.l1_bytes
     shared = gcd(apart // line, _SETS) if apart % line == 0 else 1
+    in_l2 = prod(map(size_bound, pixels.sizes)) * element_bytes(pixels.element) <= target.l2_bytes // 2
     if apart <= _FOLLOWED_BYTES and window * line <= near / shared:
         lines = 1
-    elif 2 * window * line <= near:
+    elif 2 * window * line <= (near / 2 if apart < _APART_BYTES and in_l2 else near):
         lines = 2
-    elif prod(map(size_bound, pixels.sizes)) * element_bytes(pixels.element) <= target.l2_bytes // 2:
+    elif in_l2:
         lines = 1
     else:
         return None

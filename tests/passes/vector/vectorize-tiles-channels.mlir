@@ -34,6 +34,31 @@ func.func private @near(%x: tensor<6x16x64xf32>, %w: tensor<3x3x64xf32>) -> tens
   return %r : tensor<4x14x64xf32>
 }
 
+// Changed: Windows of which two cache lines of channels fill more than half of the first cache, one after the other in a few of its sets: a
+// chunk is one.
+// CHECK-LABEL: func.func private @many(
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c128 step %c16
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c4{{.*}} step %c1
+// CHECK: return
+func.func private @many(%x: tensor<10x34x128xf32>, %w: tensor<7x7x128xf32>) -> tensor<4x28x128xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x28x128xf32>
+  %r = scf.forall (%h) in (1) shared_outs(%o = %e) -> (tensor<4x28x128xf32>) {
+    %f = linalg.fill ins(%zero : f32) outs(%o : tensor<4x28x128xf32>) -> tensor<4x28x128xf32>
+    %c = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+        ins(%x, %w : tensor<10x34x128xf32>, tensor<7x7x128xf32>) outs(%f : tensor<4x28x128xf32>) {
+    ^bb0(%a: f32, %b: f32, %sum: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %sum, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<4x28x128xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %c into %o[0, 0, 0] [4, 28, 128] [1, 1, 1] : tensor<4x28x128xf32> into tensor<4x28x128xf32>
+    }
+  }
+  return %r : tensor<4x28x128xf32>
+}
+
 // Changed: Pixels that are 1.5 KB apart: a chunk is two cache lines.
 // CHECK-LABEL: func.func private @apart(
 // CHECK: scf.for %{{.*}} = %c0{{.*}} to %c384 step %c32

@@ -1,0 +1,39 @@
+// RUN: hloom-opt %s --tile-and-fuse | filecheck %s
+
+#x = affine_map<(i, kh, kw, o, h, w, n) -> (i, h + kh, w + kw, n)>
+#g = affine_map<(i, kh, kw, o, h, w, n) -> (h, w, n, o)>
+#y = affine_map<(i, kh, kw, o, h, w, n) -> (i, kh, kw, o)>
+
+// Changed: A gradient by the weights of 33 channels: tiles of 11, which divide them, so that each knows its rows.
+// CHECK-LABEL: func.func private @third(
+// CHECK: scf.forall (%{{.*}}) = (0) to (33) step (11)
+func.func private @third(%x: tensor<33x30x30x4xf32>, %g: tensor<28x28x4x33xf32>) -> tensor<33x3x3x33xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<33x3x3x33xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<33x3x3x33xf32>) -> tensor<33x3x3x33xf32>
+  %r = linalg.generic {indexing_maps = [#x, #g, #y], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%x, %g : tensor<33x30x30x4xf32>, tensor<28x28x4x33xf32>) outs(%f : tensor<33x3x3x33xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %sum, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<33x3x3x33xf32>
+  return %r : tensor<33x3x3x33xf32>
+}
+
+// Unchanged: No number near 10 divides 37.
+// CHECK-LABEL: func.func private @prime(
+// CHECK: scf.forall (%{{.*}}) = (0) to (37) step (10)
+func.func private @prime(%x: tensor<37x30x30x4xf32>, %g: tensor<28x28x4x33xf32>) -> tensor<37x3x3x33xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<37x3x3x33xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<37x3x3x33xf32>) -> tensor<37x3x3x33xf32>
+  %r = linalg.generic {indexing_maps = [#x, #g, #y], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%x, %g : tensor<37x30x30x4xf32>, tensor<28x28x4x33xf32>) outs(%f : tensor<37x3x3x33xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %sum, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<37x3x3x33xf32>
+  return %r : tensor<37x3x3x33xf32>
+}
