@@ -61,6 +61,8 @@ _LINE_ROWS = 14
 """Rows of a block of one register, where that divides them: half as many wait for their own sums, and load nearly twice as much."""
 _BESIDE = 2
 """Registers beside sums and pixels: a weight, and what lanes have picked."""
+_FEW_TAPS = 8
+"""Of a line, at most: they are unrolled, and each pixel is loaded once for all of them."""
 Step = Callable[[Point, list[ir.Value]], list[Rep]]
 """Adds what one point of the reduced loops gives to the accumulators."""
 
@@ -127,6 +129,8 @@ class _Contraction:
         """How it goes over pixels in strips."""
         self.whole = False
         """Whether all taps exist but those along the jammed loop, in code that is known to be for such windows."""
+        self.in_chunks = False
+        """Whether chunks of channels go over all lines of a tile."""
         self.asked: Asked | None = None
         """What blocks ask for, of what is read after them."""
 
@@ -170,6 +174,7 @@ class _Contraction:
         count = self._chunk(self.vector, registers)
         columns = partial(self._chunks, self.vector, count, lines)
         deep, some = steps_inside(self.work, self.jam, self.target), lines_inside(self.work, self.jam, self.target)
+        self.in_chunks = not (deep or some or self.work.picked)
         if some:
             self._in_lines(columns, some)
         elif deep:
@@ -430,10 +435,12 @@ class _Contraction:
             store_results(point, work, totals[place * outputs : (place + 1) * outputs], self.after)
 
     def _unrolled(self, loops: list[Taps]) -> list[Taps]:
-        """The same, taps one by one from the first loop on at which lanes pick what they take, or that is unrolled in a strip."""
+        """The same, taps one by one from the first loop on at which lanes pick what they take, or whose taps share the pixels of a line."""
         firsts = [each.loop for each in self.work.picked.values() if each.loop in self.reduced]
         if self.strip is not None:
             firsts.append((self.strip.lines if self.whole else self.strip.pixels).tap)
+        elif self.in_chunks and self.asked is None:  # which would be asked for at each of them
+            firsts += [window.tap for window in self.across if window.taps <= _FEW_TAPS]
         first = min(map(self.reduced.index, firsts), default=len(loops))
         return [*loops[:first], *map(one_by_one, loops[first:])]
 

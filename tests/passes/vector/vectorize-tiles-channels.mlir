@@ -59,6 +59,41 @@ func.func private @many(%x: tensor<10x34x128xf32>, %w: tensor<7x7x128xf32>) -> t
   return %r : tensor<4x28x128xf32>
 }
 
+// Changed: With zeros around the lines, blocks between them that reach into none are a loop, whose taps along a line are unrolled too: each
+// pixel is loaded once for all of them.
+// CHECK-LABEL: func.func private @surrounded(
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c64 step %c16
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c4{{.*}} step %c1
+// CHECK: scf.for %{{.*}} = %c0{{.*}} to %c28{{.*}} step %c14
+// CHECK: scf.for {{.*}} iter_args
+// CHECK-NOT: scf.for
+// CHECK-COUNT-42: arith.mulf {{.*}} : vector<16xf32>
+// CHECK-NOT: arith.mulf
+// CHECK: scf.yield
+// CHECK: return
+func.func private @surrounded(%x: tensor<6x56x64xf32>, %w: tensor<3x3x64xf32>) -> tensor<4x56x64xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %x low[0, 1, 0] high[0, 1, 0] {
+  ^bb0(%i: index, %j: index, %k: index):
+    tensor.yield %zero : f32
+  } : tensor<6x56x64xf32> to tensor<6x58x64xf32>
+  %e = tensor.empty() : tensor<4x56x64xf32>
+  %r = scf.forall (%h) in (1) shared_outs(%o = %e) -> (tensor<4x56x64xf32>) {
+    %f = linalg.fill ins(%zero : f32) outs(%o : tensor<4x56x64xf32>) -> tensor<4x56x64xf32>
+    %c = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction"]}
+        ins(%p, %w : tensor<6x58x64xf32>, tensor<3x3x64xf32>) outs(%f : tensor<4x56x64xf32>) {
+    ^bb0(%a: f32, %b: f32, %sum: f32):
+      %0 = arith.mulf %a, %b : f32
+      %1 = arith.addf %sum, %0 : f32
+      linalg.yield %1 : f32
+    } -> tensor<4x56x64xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %c into %o[0, 0, 0] [4, 56, 64] [1, 1, 1] : tensor<4x56x64xf32> into tensor<4x56x64xf32>
+    }
+  }
+  return %r : tensor<4x56x64xf32>
+}
+
 // Changed: Pixels that are 1.5 KB apart: a chunk is two cache lines.
 // CHECK-LABEL: func.func private @apart(
 // CHECK: scf.for %{{.*}} = %c0{{.*}} to %c384 step %c32
