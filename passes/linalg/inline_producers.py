@@ -17,7 +17,8 @@ an element, over all readers, at more than a few additions. A contraction inline
 affine maps and arith.ext*, and the bitcast by which it sees floats in bytes. For a GPU, what is read in windows is inlined whatever it
 costs: a thread evaluates it where it reads it, kept or not. A function without reductions keeps nothing but its results:
 one generic for all results of a shape. A returned reshape becomes a view at the function's edge, and parallel generics of equal shape are
-joined into one of several results where no op between depends on them, but for those that are made of different contractions.
+joined into one of several results where no op between depends on them, but for those that are made of different contractions, and those of
+which one reads a square value turned that the other reads as it is.
 
 Upstream's linalg-fuse-elementwise-ops weighs no recomputation, stops at tensor.extract, and joins no siblings.
 

@@ -330,6 +330,26 @@ def test_winograd_of_some_channels_at_a_time(tmp_path):
     assert check(layers, str(target), True).report.text().count("Winograd F(") == 2 + 3 + 1
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_winograd_of_as_many_lines_as_features_also_returned_turned(target: str) -> None:
+    """Nothing but the loops' order tells the two results apart."""
+
+    def f(x: jax.Array, w: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
+        made = jnp.tanh(lax.conv_general_dilated(x, w, (1, 1), "SAME") * y)
+        return made, made.transpose(0, 2, 3, 1)
+
+    random = np.random.default_rng(0)
+    x, w, y = (random.normal(size=shape) for shape in ((1, 64, 32, 32), (32, 64, 3, 3), (1, 32, 32, 32)))
+    w /= 24
+    given = [value.astype(np.float32) for value in (x, w, y)]
+    compiled = hloom.compile(f, *given, target=target)
+    assert "Winograd F(" in compiled.report.text()
+    with jax.enable_x64(True):
+        expected = jax.jit(f)(x, w, y)
+    for found, exact in zip(compiled(*given), expected):
+        np.testing.assert_allclose(found, exact, rtol=1e-5, atol=1e-5)
+
+
 def test_winograd_of_weights_given_at_each_call():
     layers = [
         Layer((40, 41), 64, 36, (3, 3), padding=around(1)),

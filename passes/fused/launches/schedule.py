@@ -54,7 +54,7 @@ class Schedule:
         """Runs the first op of a step for which there is no room; the others wait again, or, after so many times, for nothing any more."""
         self.retreats += 1
         first, *others = step
-        self.waiting = [*others, *(op for each in later for op in each)]
+        self.waiting += [*others, *(op for each in later for op in each)]  # beside those that earlier steps let wait
         if self.retreats == _RETREATS:
             self.ready, self.waiting, self.waits = sorted([*self.ready, *self.waiting]), [], ()
         self._run([first])

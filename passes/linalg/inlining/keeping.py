@@ -18,6 +18,8 @@ from .costs import CAP, body_cost, only_moves_or_extends
 from .inlining import input_reads, loops_at, point_in_base, view_base, view_source
 
 LOOPS = ("scf.for", "scf.while")
+Order = tuple[int | None, ...]
+"""Of each dim of a value the dim of the reader's result whose index is its index, counted without unit dims; None if it is another."""
 SLACK = 4  # additions of recomputation an element that are cheaper than a store and a load
 MOST_POINTS = 64
 
@@ -47,6 +49,7 @@ class Node:
     inlined: bool = False  # is emitted in the bodies of its readers
     depends: set[int] = field(default_factory=set)  # positions of the stored nodes whose tensors it reads
     fixed: bool = False  # an op other than the return and generics reads it: it stays where it is
+    reads: dict[int, set[Order]] = field(default_factory=dict)  # by the position of what is stored: how it reads that
 
     @property
     def shape(self) -> list[int]:
@@ -115,6 +118,8 @@ def decide(nodes: list[Node], by_result: dict[ir.Value, Node]) -> None:
     without_reductions = all(node.pure for node in nodes)
     for number, node in enumerate(reversed(nodes)):  # readers before what they read
         _decide_one(node, number, without_reductions)
+    for node in (n for n in nodes if n.stored and not n.inlined):
+        _tell_orders(node)
     for node in nodes:
         for value in reads_of(node):
             producer = producer_of(value, by_result)
@@ -158,10 +163,32 @@ def _reader_points(node: Node, uses: list[tuple[int, Use]], number: int) -> Iter
             if isinstance(at, int):
                 yield root or reader, at
                 continue
-            point = tuple(index_at(e, at) for e in use.indexing.results)
-            if use.through is not None:
-                point = point_in_base(use.through, point)
-            yield root or reader, loops_at(node.generic, result, point)
+            yield root or reader, loops_at(node.generic, result, _element(use.indexing, use.through, at))
+
+
+def _element(indexing: ir.AffineMap, through: ir.Value | None, loops: Point) -> Point:
+    """The element of the base of the view `through` that is read at these loops."""
+    point = tuple(index_at(e, loops) for e in indexing.results)
+    return point if through is None else point_in_base(through, point)
+
+
+def _tell_orders(node: Node) -> None:
+    """Tells the parallel nodes whose bodies read the node how they do, and itself how it makes its first result."""
+    if node.pure:
+        node.reads[node.position] = {_order(node, _element(node.generic.out_maps[0], None, loops_of(node.generic.extents)))}
+    for use in (use for uses in node.uses for use in uses):
+        if use.node is None or use.indexing is None:
+            continue
+        for root, at in use.node.points:
+            reader = root or use.node
+            if reader.pure and not isinstance(at, int):
+                reader.reads.setdefault(node.position, set()).add(_order(reader, _element(use.indexing, use.through, at)))
+
+
+def _order(reader: Node, point: Point) -> Order:
+    dims = map(dim_position, reader.generic.out_maps[0].results)
+    wide = [d for d in dims if d is not None and reader.generic.extents[d] != 1]
+    return tuple(wide.index(index.dim) if index.dim in wide else None for index in point)
 
 
 def _pays_inlined(node: Node, points: list[tuple[Node, Point | int]]) -> bool:
@@ -221,7 +248,7 @@ def clusters(nodes: list[Node]) -> list[list[Node]]:
     """The stored nodes in order; parallel ones of equal shape (but for unit dims) together at the place of the last.
 
     Only where no stored node between them reads the earlier, and what contractions make is of the same ones: each may have its loops in
-    an order of its own.
+    an order of its own. And none where one reads a stored value as it is and the other turned, as square ones may be: no tile has both.
     """
     groups: list[list[Node]] = []
     contractions = {n.position for n in nodes if n.contraction}
@@ -242,7 +269,17 @@ def _joinable(groups: list[list[Node]], node: Node, contractions: set[int]) -> l
         positions = {n.position for n in group}
         alike = group[0].pure and group[0].wide_shape == node.wide_shape and not any(n.fixed for n in group)
         others = set().union(*(n.depends for n in group)) & contractions
-        if not positions & needed and alike and not (own and others and not own & others):
+        turned = any(_read_apart(n, node) for n in group)
+        if not positions & needed and alike and not (own and others and not own & others) and not turned:
             return group
         needed |= set().union(*(n.depends for n in group))
     return None
+
+
+def _read_apart(one: Node, other: Node) -> bool:
+    """Whether the two read a stored value at different loops, wherever they read it."""
+    for value in one.reads.keys() & other.reads.keys():
+        pairs = [zip(a, b) for a in one.reads[value] for b in other.reads[value]]
+        if all(any(None not in (x, y) and x != y for x, y in pair) for pair in pairs):
+            return True
+    return False

@@ -384,3 +384,69 @@ func.func private @of_one_contraction(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>) 
   } -> tensor<8x8xf32>
   return %r, %s : tensor<8x8xbf16>, tensor<8x8xf32>
 }
+
+// -----
+
+#x = affine_map<(d0, d1, d2) -> (d0, d2)>
+#y = affine_map<(d0, d1, d2) -> (d2, d1)>
+#z = affine_map<(d0, d1, d2) -> (d0, d1)>
+#e = affine_map<(d0, d1) -> (d0, d1)>
+#t = affine_map<(d0, d1) -> (d1, d0)>
+// Declined: What reads a square product as it is and what reads it turned are two generics: no tile holds both.
+// CHECK-LABEL: func.func private @turned_and_not(
+// CHECK: arith.truncf
+// CHECK-NEXT: linalg.yield
+// CHECK: arith.negf
+// CHECK-NEXT: linalg.yield
+// CHECK-LABEL: func.func private @both_turned(
+// CHECK: arith.truncf
+// CHECK-NEXT: arith.negf
+// CHECK-NEXT: linalg.yield
+func.func private @turned_and_not(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>) -> (tensor<8x8xbf16>, tensor<8x8xf32>) attributes {hloom.kind = "matmul"} {
+  %zero = arith.constant 0.0 : f32
+  %t = tensor.empty() : tensor<8x8xf32>
+  %u = tensor.empty() : tensor<8x8xbf16>
+  %f = linalg.fill ins(%zero : f32) outs(%t : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %p = linalg.generic {indexing_maps = [#x, #y, #z], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : tensor<8x8xf32>, tensor<8x8xf32>) outs(%f : tensor<8x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %o, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<8x8xf32>
+  %r = linalg.generic {indexing_maps = [#t, #e], iterator_types = ["parallel", "parallel"]} ins(%p : tensor<8x8xf32>) outs(%u : tensor<8x8xbf16>) {
+  ^bb0(%a: f32, %o: bf16):
+    %0 = arith.truncf %a : f32 to bf16
+    linalg.yield %0 : bf16
+  } -> tensor<8x8xbf16>
+  %s = linalg.generic {indexing_maps = [#e, #e], iterator_types = ["parallel", "parallel"]} ins(%p : tensor<8x8xf32>) outs(%t : tensor<8x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.negf %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<8x8xf32>
+  return %r, %s : tensor<8x8xbf16>, tensor<8x8xf32>
+}
+
+// Changed: Those that both read it turned are one.
+func.func private @both_turned(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>) -> (tensor<8x8xbf16>, tensor<8x8xf32>) attributes {hloom.kind = "matmul"} {
+  %zero = arith.constant 0.0 : f32
+  %t = tensor.empty() : tensor<8x8xf32>
+  %u = tensor.empty() : tensor<8x8xbf16>
+  %f = linalg.fill ins(%zero : f32) outs(%t : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %p = linalg.generic {indexing_maps = [#x, #y, #z], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %y : tensor<8x8xf32>, tensor<8x8xf32>) outs(%f : tensor<8x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %o, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<8x8xf32>
+  %r = linalg.generic {indexing_maps = [#t, #e], iterator_types = ["parallel", "parallel"]} ins(%p : tensor<8x8xf32>) outs(%u : tensor<8x8xbf16>) {
+  ^bb0(%a: f32, %o: bf16):
+    %0 = arith.truncf %a : f32 to bf16
+    linalg.yield %0 : bf16
+  } -> tensor<8x8xbf16>
+  %s = linalg.generic {indexing_maps = [#t, #e], iterator_types = ["parallel", "parallel"]} ins(%p : tensor<8x8xf32>) outs(%t : tensor<8x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = arith.negf %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<8x8xf32>
+  return %r, %s : tensor<8x8xbf16>, tensor<8x8xf32>
+}
