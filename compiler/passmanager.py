@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 from torch_mlir import ir
 from torch_mlir.passmanager import PassManager
 
-from hloom.passes.common.rewriting import inner_ops
+from hloom.passes.common.rewriting import names_in
 from hloom.passes.errors import CompileError, PassFailure, PipelineError
 from hloom.passes.registry import PassInfo, find_pass, near_names
 from hloom.runtime.interrupts import uninterrupted
@@ -131,7 +131,7 @@ def run_steps(
             if step.manager is not None and any(before.info is not None for before in unverified):
                 _verify(module, unverified, stage)
             if step.ops and not names:
-                names = {op.name for op in inner_ops(module)}
+                names = names_in(module)
             if not step.ops or not names.isdisjoint(step.ops):
                 with uninterrupted(), compile_errors(step.name, stage):  # what a signal's handler raises is no fault of a pass
                     changed = step.run(module)

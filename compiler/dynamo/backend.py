@@ -80,6 +80,7 @@ class _Compilers:
         _give_nothing_away()
         return LateCode(lambda: self.forward(graph, given), key_of_graph(graph, self.known))
 
+    @known_objects_kept()  # gradients, and further sizes, are compiled when they are first asked for
     def _compiled(self, graph: GraphModule, static: Collection[int]) -> Code:
         from .graph import compiled_graph
         from .partition import compiled_where_possible

@@ -59,14 +59,15 @@ class Atom:
 class Expr:
     """`constant` + the sum of coefficient * atom over `terms`, in [low, high]. The terms are in order, no coefficient is 0. Immutable.
 
-    `atom` is the atom that the expression is, if it is one alone.
+    `atom` is the atom that the expression is, if it is one alone, and `dim` the dim's number, if that is one.
     """
 
-    __slots__ = ("atom", "constant", "dims", "hash", "high", "key", "low", "terms")
+    __slots__ = ("atom", "constant", "dim", "dims", "hash", "high", "key", "low", "terms")
 
     def __init__(self, constant: int, terms: tuple[tuple[Atom, int], ...] = ()):
         self.constant, self.terms = constant, terms
         self.atom = terms[0][0] if len(terms) == 1 and not constant and terms[0][1] == 1 else None
+        self.dim = self.atom.number if self.atom is not None and self.atom.kind == "dim" else None
         self.low = constant + sum([c * (atom.extent - 1) for atom, c in terms if c < 0])
         self.high = constant + sum([c * (atom.extent - 1) for atom, c in terms if c > 0])
         self.key: tuple = (tuple([(atom.key, c) for atom, c in terms]), constant)
@@ -147,11 +148,6 @@ class Expr:
             return self.atom.substitute(mapping)
         images = [atom.substitute(mapping) * c for atom, c in self.terms]
         return _sum(self.constant + sum([image.constant for image in images]), [term for image in images for term in image.terms])
-
-    @property
-    def dim(self) -> int | None:
-        """The number of the dim that the expression is, if it is one alone."""
-        return self.atom.number if self.atom is not None and self.atom.kind == "dim" else None
 
     @property
     def is_constant(self) -> bool:
@@ -238,7 +234,7 @@ def dims_of(point: Point) -> frozenset[int]:
 
 def substitute(point: Point, mapping: Mapping[int, Expr]) -> Point:
     """The point with dims replaced."""
-    return tuple([expr.substitute(mapping) for expr in point])
+    return tuple([expr.substitute(mapping) if expr.dim is None else mapping.get(expr.dim, expr) for expr in point])
 
 
 def linearise(point: Sequence[Expr], shape: Sequence[int]) -> Expr:

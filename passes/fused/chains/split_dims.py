@@ -41,17 +41,18 @@ _MOST = 8
 def split_dims(function: ir.Operation) -> bool:
     """Whether all could be split; where not, the function is no group."""
     for _ in range(_MOST):
-        first = _first(function)
+        dims = Dims(function)
+        first = _first(dims, function)
         if first is None:
             return True
-        if not _Split(function, dict([first])).rewrite():
+        if not _Split(function, dict([first]), dims).rewrite():
             return False
     return False
 
 
-def _first(function: ir.Operation) -> tuple[Dim, tuple[int, ...]] | None:
+def _first(dims: Dims, function: ir.Operation) -> tuple[Dim, tuple[int, ...]] | None:
     """The class that is split next: arguments' last, for where all that is cut from one has been split alike, its reshape is a view."""
-    dims, arguments = Dims(function), function.regions[0].blocks[0].arguments
+    arguments = function.regions[0].blocks[0].arguments
     given = {dims.of(value, d) for value in arguments for d in range(len(build.shape_of(value)))}
     return min(dims.joined, key=lambda each: each[0] in given, default=None)
 
@@ -59,9 +60,10 @@ def _first(function: ir.Operation) -> tuple[Dim, tuple[int, ...]] | None:
 class _Split:
     """Rewrites a function so that the dimensions of the classes `factors` are of so many elements each."""
 
-    def __init__(self, function: ir.Operation, factors: dict[Dim, tuple[int, ...]]):
-        self.function, self.factors, self.dims = function, factors, Dims(function)
+    def __init__(self, function: ir.Operation, factors: dict[Dim, tuple[int, ...]], dims: Dims):
+        self.function, self.factors, self.dims = function, factors, dims
         self.new: dict[ir.Value, ir.Value] = {}
+        self._known: dict[ir.Value, list[list[int]]] = {}
 
     def rewrite(self) -> bool:
         block = self.function.regions[0].blocks[0]
@@ -81,11 +83,12 @@ class _Split:
 
     def _parts(self, value: ir.Value) -> list[list[int]]:
         """The extents that each dimension is made of."""
-        found = []
-        for d, extent in enumerate(build.shape_of(value)):
-            factors = self.factors.get(self.dims.of(value, d), (extent,))
-            found.append(list(factors) if prod(factors) == extent else [extent])
-        return found
+        if value not in self._known:
+            found = self._known[value] = []
+            for d, extent in enumerate(build.shape_of(value)):
+                factors = self.factors.get(self.dims.of(value, d), (extent,))
+                found.append(list(factors) if prod(factors) == extent else [extent])
+        return self._known[value]
 
     def _shape(self, value: ir.Value) -> list[int]:
         return [n for part in self._parts(value) for n in part]

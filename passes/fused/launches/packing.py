@@ -90,6 +90,8 @@ class Packing:
     def _fits(self, launch: _Open, member: Member) -> bool:
         if launch.is_full(member):
             return False
+        if self.wishes.are_none:
+            return True
         asked = {self.wishes.of(other, member.kernel) for other in {each.kernel for each in launch.members}}
         return all(wish is None or wish.together for wish in asked)
 
@@ -107,6 +109,8 @@ class Packing:
         return launch
 
     def _forced(self, kernels: Sequence[str]) -> LaunchWish | None:
+        if self.wishes.are_none:
+            return None
         pairs = ((a, b) for place, a in enumerate(kernels) for b in kernels[: place + 1])
         return next((wish for a, b in pairs if (wish := self.wishes.of(a, b)) is not None), None)
 

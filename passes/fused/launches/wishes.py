@@ -57,6 +57,11 @@ class LaunchWishes:
         asked = next((each for each in self._asked if each.about(a, b)), None)
         return None if asked is None else LaunchWish(asked.action == LAUNCH, asked.name)
 
+    @property
+    def are_none(self) -> bool:
+        """Whether nothing is asked of any kernels."""
+        return not self._asked
+
     def alone(self, group: str) -> bool:
         """Whether a rule keeps a kernel apart from others: chains know of no pairs."""
         return any(group in each.first or (each.action == FORBID and group in each.second) for each in self._asked if each.action != LAUNCH)

@@ -12,7 +12,7 @@ from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 from hloom.runtime.lazy import lazy
 
-from ...common.linear_index import LinearIndex, linear_results
+from ...common.linear_index import LinearIndex, linear_form, linear_results
 from ...common.nibbles import NIBBLE_TYPES
 from ...common.rewriting import defining_op, integer, ops_in
 from ...common.storage import Storage
@@ -159,10 +159,12 @@ def starts_from_zero(work: Work) -> bool:
 
 def stride_along(m: ir.AffineMap, storage: Storage, dim: int) -> int | None:
     """The distance in elements between neighbours along loop `dim`, or None where the map is not linear."""
-    point = [LinearIndex()] * m.n_dims
-    point[dim] = LinearIndex({dim: 1})
-    steps = linear_results(m, point)
-    return None if steps is None else sum(index.coefficient(dim) * stride for index, stride in zip(steps, storage.strides))
+    form: Sequence[LinearIndex] | None = linear_form(m)
+    if form is None:  # a quotient may be linear along one loop
+        point = [LinearIndex()] * m.n_dims
+        point[dim] = LinearIndex({dim: 1})
+        form = linear_results(m, point)
+    return None if form is None else sum([index.coefficient(dim) * stride for index, stride in zip(form, storage.strides)])
 
 
 def shifted(m: ir.AffineMap, storage: Storage) -> tuple[ir.AffineMap, Storage]:
