@@ -11,8 +11,8 @@ After:
 On a CPU a tile of the group is some rows, whole along the columns: what lies between the two contractions stays in a core's cache, and
 so does the left operand of the first, where a group computes it element by element for that alone (queries times a number).
 `hloom.live` is [rows, columns, ahead]: from column row + ahead on a mask makes zeros of what the second contraction sums (chains/masks.py),
-so that a tile computes no columns behind those of its last row. What weights of a row are divided by divides the results there too, where
-these are fewer than the weights.
+so that a tile computes no columns behind those of its last row; but where others read the matrices. What weights of a row are divided by
+divides the results there too, where these are fewer than the weights.
 
 On a GPU (f16, bf16) a block of the group's kernel has 64 rows and goes through the columns 64 at a time (distribute-attention). So the
 group is marked `hloom.online`, and what is of a row alone (the sum that weights are divided by) stands behind the second contraction:
@@ -122,12 +122,14 @@ class _Joiner:
         if convex(calls, calls[-1].block) != calls:
             function.erase()
             return Code.NOT_TILEABLE, names, "what others make of its rows' numbers is read by the second contraction", edge
-        if not self.on_gpu and chain.leaks():
+        leaks = chain.leaks()
+        if not self.on_gpu and leaks:
             if not split_dims(function):
                 function.erase()
                 return Code.NOT_TILEABLE, names, "others read a value between the two contractions, which has other dimensions", edge
             second = walk(function, "stablehlo.dot_general")[-1]
-        ahead = Masks(self.groups, function, operands).ahead(second, function)
+        # others read what is masked, too
+        ahead = None if leaks else Masks(self.groups, function, operands).ahead(second, function)
         # those that the mask goes by: the first contraction may have rows in another order
         rows, columns = shape_of(second.operands[0])[-2:]
         reason, share = "what lies between two contractions stays in the tile", 1.0

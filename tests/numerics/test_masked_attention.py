@@ -179,6 +179,19 @@ def test_what_is_masked_is_not_read(kind):
     assert torch.equal(exe(*inputs)[:, :, :32], before[:, :, :32])
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_weights_that_others_read_are_whole(target):
+    def both(q, k, v):
+        weights = torch.softmax(q @ k.transpose(-1, -2) / 8 + torch.triu(torch.full((128, 128), -math.inf), 1), -1)
+        return weights, weights @ v
+
+    inputs = tensors(2, 128, 128)
+    results = [np.full(shape, np.nan, np.float32) for shape in ((2, 2, 128, 128), (2, 2, 128, 64))]
+    hloom.compile(both, *inputs, target=target).run(inputs, tuple(results))
+    for found, expected in zip(results, both(*inputs)):
+        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
 def test_a_constant_triangle():
     rows = np.triu(np.full((80, 80), -np.inf, np.float32), 1)
     mask = torch.from_numpy(rows)

@@ -38,6 +38,35 @@ func.func @causal(%q: tensor<4x64x32xf32>, %k: tensor<4x64x32xf32>, %v: tensor<4
 
 // -----
 
+// Changed: Weights that others read, too, are whole: one group, of which nothing is left out.
+// CHECK-LABEL: func.func @causal_weights
+// CHECK: call @attention_0
+// CHECK-NOT: hloom.live
+func.func @causal_weights(%q: tensor<4x64x32xf32>, %k: tensor<4x64x32xf32>, %v: tensor<4x64x32xf32>) -> (tensor<4x64x64xf32>, tensor<4x64x32xf32>) {
+  %column = stablehlo.iota dim = 1 : tensor<64x64xi32>
+  %row = stablehlo.iota dim = 0 : tensor<64x64xi32>
+  %seen = stablehlo.compare GE, %row, %column : (tensor<64x64xi32>, tensor<64x64xi32>) -> tensor<64x64xi1>
+  %zero = stablehlo.constant dense<0.0> : tensor<64x64xf32>
+  %least = stablehlo.constant dense<0xFF800000> : tensor<64x64xf32>
+  %mask = stablehlo.select %seen, %zero, %least : tensor<64x64xi1>, tensor<64x64xf32>
+  %s = stablehlo.dot_general %q, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x64x32xf32>, tensor<4x64x32xf32>) -> tensor<4x64x64xf32>
+  %all = stablehlo.broadcast_in_dim %mask, dims = [1, 2] : (tensor<64x64xf32>) -> tensor<4x64x64xf32>
+  %x = stablehlo.add %s, %all : tensor<4x64x64xf32>
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %none = stablehlo.constant dense<0.0> : tensor<f32>
+  %m = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [2] : (tensor<4x64x64xf32>, tensor<f32>) -> tensor<4x64xf32>
+  %mb = stablehlo.broadcast_in_dim %m, dims = [0, 1] : (tensor<4x64xf32>) -> tensor<4x64x64xf32>
+  %d = stablehlo.subtract %x, %mb : tensor<4x64x64xf32>
+  %e = stablehlo.exponential %d : tensor<4x64x64xf32>
+  %t = stablehlo.reduce(%e init: %none) applies stablehlo.add across dimensions = [2] : (tensor<4x64x64xf32>, tensor<f32>) -> tensor<4x64xf32>
+  %tb = stablehlo.broadcast_in_dim %t, dims = [0, 1] : (tensor<4x64xf32>) -> tensor<4x64x64xf32>
+  %w = stablehlo.divide %e, %tb : tensor<4x64x64xf32>
+  %o = stablehlo.dot_general %w, %v, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x64x64xf32>, tensor<4x64x32xf32>) -> tensor<4x64x32xf32>
+  return %w, %o : tensor<4x64x64xf32>, tensor<4x64x32xf32>
+}
+
+// -----
+
 // Changed: Weights that are rounded to halves: one group, and what the mask leaves out is left out likewise.
 // CHECK: code = "FUSED_ATTENTION"
 // CHECK-SAME: columns from row + 1 on are masked, and left out
