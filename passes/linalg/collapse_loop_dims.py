@@ -10,11 +10,12 @@ After:
     return %1
 
 Loops are joined if they are of one kind, stand side by side, in this order, in the map of every operand that has either, and no body asks
-for their index: as dims, or as the digits of one (a product's rows, read by images, lines and columns at `196 * d0 + 14 * d1 + d2`). A
-tensor between two generics is joined only if both agree, and so is an argument of a group with several results. Views stand at the
-function's edge: at arguments, constants and returns; fills and empties are made anew. Unit dims of every tensor go, and with them operands
-that lend extents alone, where another then walks those loops by themselves (taps of 3x1, read at `d5 + d6` of packed weights). A loop of
-one trip in a sum, as the single tap of a window, goes first: pixels read at `d3 + d5` are read at `d3`, but where zeros are around them.
+for the index of one of them: as dims, or as the digits of one (a product's rows, read by images, lines and columns at
+`196 * d0 + 14 * d1 + d2`). A body may ask for such a sum, of which the joined loop's index is what it was. A tensor between two generics is
+joined only if both agree, and so is an argument of a group with several results. Views stand at the function's edge: at arguments,
+constants and returns; fills and empties are made anew. Unit dims of every tensor go, and with them operands that lend extents alone, where
+another then walks those loops by themselves (taps of 3x1, read at `d5 + d6` of packed weights). A loop of one trip in a sum, as the single
+tap of a window, goes first: pixels read at `d3 + d5` are read at `d3`, but where zeros are around them.
 
 Upstream's linalg-fold-unit-extent-dims does loops of one trip alone, and leaves views between the ops of a group. Must hold: the linalg
 stage. Declined: tensors read at computed indices, or inserted into another, keep their dims (but for unit ones); dims of a slice that does
@@ -41,6 +42,7 @@ from ..common.storage import row_major, strides_of_view
 from ..registry import register_pass
 from .lower_to_linalg import group_functions
 from .lowering import generic
+from .lowering.asked_indices import asked_indices, index_of
 from .lowering.generic import Generic, is_tensor, read_generic, shape_of
 from .lowering.views import at_edge, fitted, reshape
 
@@ -190,10 +192,10 @@ def _extracts(source: Generic) -> list[ir.Operation]:
 def _read(source: Generic) -> _Loops:
     loops = [i for i, extent in enumerate(source.extents) if extent != 1]
     nest = _Loops(source, loops, [_access(source, value, indexing) for value, indexing in _accesses(source)])
-    asked = {integer(op, "dim") for op in walk(source.op, "linalg.index")}
+    asked = asked_indices(source).values()
     for i, following in itertools.pairwise(loops):
         alike = source.iterators[i] == source.iterators[following]
-        nest.joined[i] = alike and not {i, following} & asked
+        nest.joined[i] = alike and all(form.get(i, 0) == form.get(following, 0) * source.extents[following] for form in asked)
     return nest
 
 
@@ -276,7 +278,7 @@ def _rebuild(nest: _Loops, new: dict[ir.Value, ir.Value], views: Views, scalars:
     substitution = ir.AffineMap.get(
         len(groups), 0, [ir.AffineExpr.get_dim(joined[i]) if i in joined else zero for i in range(len(source.extents))]
     )
-    _renumber(source, joined, new, views, scalars)
+    _renumber(source, groups, new, views, scalars)
     extents = [_product(source.extents, group) for group in groups]
     accesses = list(zip((*source.inputs, *source.outs), source.maps))
     runs_of = [_operand_runs(value, indexing, nest) if is_tensor(value) else [] for value, indexing in accesses]
@@ -347,14 +349,22 @@ def _product(shape: list[int], run: Group) -> int:
     return prod(shape[d] for d in run)
 
 
-def _renumber(source: Generic, joined: dict[int, int], new: dict[ir.Value, ir.Value], views: Views, scalars: Scalars) -> None:
-    """Gives the body's indices their new numbers and its extracts tensors without unit dims."""
-    for op in walk(source.op, "linalg.index"):
+def _renumber(source: Generic, groups: list[Group], new: dict[ir.Value, ir.Value], views: Views, scalars: Scalars) -> None:
+    """Gives the body's indices, and sums of those of joined loops, their new numbers and its extracts tensors without unit dims."""
+    number = {loop: n for n, group in enumerate(groups) for loop in group}
+    last = {group[-1]: n for n, group in enumerate(groups)}
+    indices = walk(source.op, "linalg.index")
+    for value, form in asked_indices(source).items():
+        if any(len(groups[number[loop]]) > 1 for loop in form):
+            with ir.InsertionPoint(value.owner), value.owner.location:
+                value.replace_all_uses_with(index_of(form, last, scalars))
+    for op in indices:
         loop = integer(op, "dim")
-        if loop in joined:
-            op.attributes["dim"] = i64_attr(joined[loop])
+        if loop in number:
+            op.attributes["dim"] = i64_attr(number[loop])
         else:
             replace(op, [scalars.index(0)])
+    erase_unused([op for op in walk(source.op) if op.name in ("linalg.index", "arith.muli", "arith.addi")])
     for op in _extracts(source):
         tensor, *point = op.operands
         kept = _wide_dims(tensor)

@@ -56,6 +56,41 @@ func.func @index(%x: tensor<3x4xi32>) -> tensor<3x4xi32> {
 
 // -----
 
+// Changed: A body that asks where an element lies in all of them gets the joined loop's index: elements in a row, moved by three.
+// CHECK-LABEL: func.func @rolled
+// CHECK: iterator_types = ["parallel"]
+// CHECK: %[[I:.*]] = linalg.index 0
+// CHECK-NOT: linalg.index
+// CHECK: arith.addi %[[I]], %{{.*}} : index
+// CHECK: tensor.expand_shape
+func.func @rolled(%x: tensor<8x1x6x5xf32>) -> tensor<8x1x6x5xf32> {
+  %all = stablehlo.reshape %x : (tensor<8x1x6x5xf32>) -> tensor<240xf32>
+  %last = stablehlo.slice %all [237:240] : (tensor<240xf32>) -> tensor<3xf32>
+  %first = stablehlo.slice %all [0:237] : (tensor<240xf32>) -> tensor<237xf32>
+  %rolled = stablehlo.concatenate %last, %first, dim = 0 : (tensor<3xf32>, tensor<237xf32>) -> tensor<240xf32>
+  %y = stablehlo.reshape %rolled : (tensor<240xf32>) -> tensor<8x1x6x5xf32>
+  %z = stablehlo.negate %y : tensor<8x1x6x5xf32>
+  return %z : tensor<8x1x6x5xf32>
+}
+
+// -----
+
+// Changed: A sum of two of three loops is that of the two that join.
+// CHECK-LABEL: func.func @rows
+// CHECK: iterator_types = ["parallel", "parallel"]
+// CHECK: linalg.index 0
+// CHECK-NOT: linalg.index
+// CHECK: linalg.yield
+func.func @rows(%x: tensor<3x4x5xi32>) -> tensor<3x4x5xi32> {
+  %0 = stablehlo.iota dim = 0 : tensor<12xi32>
+  %1 = stablehlo.reshape %0 : (tensor<12xi32>) -> tensor<3x4xi32>
+  %2 = stablehlo.broadcast_in_dim %1, dims = [0, 1] : (tensor<3x4xi32>) -> tensor<3x4x5xi32>
+  %3 = stablehlo.add %x, %2 : tensor<3x4x5xi32>
+  return %3 : tensor<3x4x5xi32>
+}
+
+// -----
+
 // Changed: Batch and row dims of a contraction join, a batch of one goes.
 // CHECK-LABEL: func.func @contraction
 // CHECK: iterator_types = ["parallel", "parallel", "reduction"]
