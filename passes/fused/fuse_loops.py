@@ -13,9 +13,10 @@ and where that needs only a few elements of each carry, always the same, a tile 
 same for all elements (counters, keys of random numbers) each tile computes for itself. Loops in the body stay loops.
 
 Must hold: the end of the stage stablehlo. Holds after: as plan-fusion has it, which leaves groups alone. Declined, with a record each:
-where an element needs its neighbours' (LOOP_CROSS_TILE), a carry that is read and written in part (LOOP_ALIAS), conditions of all tiles
-(LOOP_COND), ops in the body that are no scalar code, or on a GPU more of it than registers hold (LOOP_BODY), and loops that turn faster in
-the host program (NO_GAIN). A policy's `[[loop]]` rules with `turns_in` go before the price (docs/policy.md).
+where an element needs its neighbours' (LOOP_CROSS_TILE), a carry that is read and written in part (LOOP_ALIAS), conditions of all tiles, or
+on a CPU of one among several turns that are lanes (LOOP_COND), ops in the body that are no scalar code, or on a GPU more of it than
+registers hold (LOOP_BODY), and loops that turn faster in the host program (NO_GAIN). A policy's `[[loop]]` rules with `turns_in` go before
+the price (docs/policy.md).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from ..common.rewriting import around, captured_values, clone_with, defining_op,
 from ..registry import register_pass
 from ..stablehlo.rules.loops import find_counter
 from .loops.held import held_scalars
+from .loops.nodes import Result
 from .loops.parts import Part, parts_of
 from .loops.price import Price, price
 from .loops.trace import Obstacle
@@ -79,6 +81,7 @@ def _fuse(module: ir.Operation, loop: ir.Operation, target: TargetView, wishes: 
     try:
         parts = parts_of(loop)
         for part in parts:
+            _check_lanes(part, target)
             _check_thread(part, target)
     except Obstacle as obstacle:
         if number is not None:
@@ -103,6 +106,16 @@ def _fuse(module: ir.Operation, loop: ir.Operation, target: TargetView, wishes: 
     append_note(module, Code.FUSED_LOOP, names, f"{turns}{scalars} carried scalars for each element{against}", kind, figures, told)
     loop.erase()
     return True
+
+
+def _check_lanes(part: Part, target: TargetView) -> None:
+    """Turns that need nothing of each other are lanes on a CPU, of which all do the same. Raises Obstacle where a loop in them goes on as
+    long as what one of them computes says."""
+    if target.kind == "cuda" or not part.turns_are_alike:
+        return
+    loops = {node.loop for node in part.tracer.nodes if isinstance(node, Result)}
+    if any(each.goes_on is not None for each in loops):
+        raise Obstacle(Code.LOOP_COND, "turns are lanes, and a loop in them may end at another turn in each")
 
 
 def _check_thread(part: Part, target: TargetView) -> None:

@@ -108,6 +108,17 @@ def test_integers_have_no_gradients():
     same(gradient(function), gradient(lambda x, i: (x[i] * 2, i + 1)))
 
 
+def test_loops_that_end_at_a_turn_of_their_own_within_a_map():
+    def halvings(x):
+        return jax.lax.while_loop(lambda s: s[0] > 0.5, lambda s: (s[0] / 2, s[1] + 1), (x, 0))
+
+    xs = np.linspace(0.1, 50, 23, dtype=np.float32)
+    same(hloom.jit(partial(jax.lax.map, halvings))(xs), jax.lax.map(halvings, xs))
+    key = jax.random.key(0)
+    slope = jax.grad(lambda a: jax.random.gamma(key, a, (20,)).sum())
+    same(hloom.jit(slope)(2.0), slope(2.0))
+
+
 def test_random_keys():
     def function(key, x):
         key, part = jax.random.split(key)

@@ -15,6 +15,7 @@ from math import prod
 from torch_mlir import ir
 
 from ...common.index_expression import ZERO, Expr, Point, loop
+from ...stablehlo.rules.loops import find_counter
 from ..planner.codes import Code
 from .nodes import Loop, Node
 from .rules import follow
@@ -45,6 +46,12 @@ class Part:
     def down(self) -> bool:
         """Whether what is written turn by turn is written from the last row on."""
         return any(stream.down for stream in self.streams.values())
+
+    @property
+    def turns_are_alike(self) -> bool:
+        """Whether what is written turn by turn needs nothing of other turns: these are a loop of the nest like the others."""
+        counter = find_counter(self.outer.op)
+        return bool(self.streams) and counter is not None and all(carry == counter.index for carry, _ in self.outer.slots)
 
     @property
     def outer(self) -> Loop:

@@ -287,6 +287,42 @@ module {
 
 // -----
 
+// Declined: Turns that need nothing of each other would be lanes, but each halves its number until that is small.
+// CHECK: code = "LOOP_COND"{{.*}}reason = "turns are lanes, and a loop in them may end at another turn in each"
+// CHECK-LABEL: func.func @each_its_own_end(
+// CHECK: stablehlo.while
+module {
+  func.func @each_its_own_end(%xs: tensor<64xf32>, %ys0: tensor<64xf32>) -> tensor<64xf32> {
+    %c0 = stablehlo.constant dense<0> : tensor<i32>
+    %c1 = stablehlo.constant dense<1> : tensor<i32>
+    %end = stablehlo.constant dense<64> : tensor<i32>
+    %half = stablehlo.constant dense<0.5> : tensor<f32>
+    %r:2 = stablehlo.while(%i = %c0, %ys = %ys0) : tensor<i32>, tensor<64xf32>
+    cond {
+      %p = stablehlo.compare LT, %i, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    } do {
+      %row = stablehlo.dynamic_slice %xs, %i, sizes = [1] : (tensor<64xf32>, tensor<i32>) -> tensor<1xf32>
+      %x0 = stablehlo.reshape %row : (tensor<1xf32>) -> tensor<f32>
+      %x = stablehlo.while(%x = %x0) : tensor<f32>
+      cond {
+        %p = stablehlo.compare GT, %x, %half : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %p : tensor<i1>
+      } do {
+        %y = stablehlo.multiply %x, %half : tensor<f32>
+        stablehlo.return %y : tensor<f32>
+      }
+      %made = stablehlo.reshape %x : (tensor<f32>) -> tensor<1xf32>
+      %ys1 = stablehlo.dynamic_update_slice %ys, %made, %i : (tensor<64xf32>, tensor<1xf32>, tensor<i32>) -> tensor<64xf32>
+      %j = stablehlo.add %i, %c1 : tensor<i32>
+      stablehlo.return %j, %ys1 : tensor<i32>, tensor<64xf32>
+    }
+    return %r#1 : tensor<64xf32>
+  }
+}
+
+// -----
+
 // Declined: Outside code is no scalar code.
 // CHECK: code = "LOOP_BODY"{{.*}}reason = "custom_call in its body is no code of one element"
 // CHECK-LABEL: func.func @outside(
