@@ -66,3 +66,21 @@ def test_reductions(widths, shift, target):
         *images,
         target=target,
     )
+
+
+@settings(max_examples=5, deadline=None)
+@given(st.lists(st.integers(1, 40), min_size=2, max_size=4), st.integers(-50, 50), st.sampled_from(TARGETS))
+def test_places_in_all_dimensions(shape, shift, target):
+    """Elements moved, chosen and counted in a row, of arrays of several dimensions."""
+
+    def places(x):
+        return torch.arange(x.numel()).reshape(x.shape)
+
+    compare(
+        [
+            lambda x: [x.roll(shift) * 2, torch.where(places(x) < 30, x, -x)],
+            lambda x: [x + places(x), x[..., None] + places(x)[..., None] * torch.arange(3), places(x)[0] - x],
+        ],
+        random(*shape),
+        target=target,
+    )
