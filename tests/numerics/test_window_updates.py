@@ -54,7 +54,19 @@ def predicates(c):
     return jax.lax.fori_loop(0, 4, lambda k, c: jax.lax.dynamic_update_slice(c, (~c[k])[None], (k,)), c)
 
 
+def turned(c):
+    """Rows are written transposed, and by a window whose start is clamped."""
+
+    def step(c, x):
+        d = c + x
+        return d, (d, d.T)
+
+    last, (plain, across) = jax.lax.scan(step, c, jnp.arange(3 * c.size, dtype=c.dtype).reshape(3, *c.shape))
+    return plain, across, jax.lax.dynamic_update_slice(jnp.pad(across[0] * 2, ((2, 3), (1, 4))), last.T, (9, 2))
+
+
 CASES = {
+    turned: (np.ones((33, 47), np.float32),),
     window: (np.arange(120, dtype=np.float32).reshape(12, 10), np.full((5, 4), -1, np.float32), np.int32(2), np.int32(9)),
     stacked: (np.arange(5, dtype=np.float32),),
     backwards: (np.arange(5, dtype=np.float32),),

@@ -2,8 +2,8 @@
 
 Legal for a group of kind `loop` in which every value that depends on the input reads it at the index that is written: through elementwise
 ops alone, or, for a window of it, through a dynamic_slice at the very place that a dynamic_update_slice writes, or through a slice that a
-concatenation puts where it was. A scatter, and a call
-that says so, always updates its results in place: what is not shared is copied there before.
+concatenation puts where it was; and for one of kind `transpose`, whose result is an input but for windows that it does not read. A scatter,
+and a call that says so, always updates its results in place: what is not shared is copied there before.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ class InPlace:
         kind = self._kind(callee)
         if kind in _UPDATING:
             return frozenset(output for given, output in self.updates(callee) if inputs == (given,) and self.only_updated(callee, given))
+        if kind == "transpose":
+            return frozenset({0} if len(inputs) == 1 and self._only_windows(callee, inputs[0]) else ())
         if kind != "loop":
             return frozenset()
         block = self.functions[callee].regions[0].blocks[0]
@@ -87,6 +89,14 @@ class InPlace:
     def only_updated(self, callee: str, given: int) -> bool:
         """Whether a scatter or a call reads its input as the one value that an output starts from, and nowhere else."""
         return has_one_use(self.functions[callee].regions[0].blocks[0].arguments[given])
+
+    def _only_windows(self, callee: str, given: int) -> bool:
+        """Whether the one result is the input but for windows of it, and nothing reads what is written over."""
+        block = self.functions[callee].regions[0].blocks[0]
+        argument, ops = block.arguments[given], ops_in(block)
+        updates = [op for op in ops if op.name == "stablehlo.dynamic_update_slice"]
+        alone = len(ops[-1].operands) == 1 and all(has_one_use(value) for value in (argument, *(op.results[0] for op in updates)))
+        return alone and self.window_update(callee, given, 0)
 
     def window_update(self, callee: str, given: int, output: int) -> bool:
         """Whether the output is the input but for the windows that dynamic_update_slice writes: in place, nothing else need be touched."""

@@ -179,6 +179,53 @@ func.func private @row(%a: tensor<4x8xf32>, %i: tensor<i32>, %j: tensor<i32>) ->
 
 // -----
 
+// A row that is turned on its way is written in place, too, where nothing reads what it writes over.
+// CHECK-LABEL: func.func @main(
+// CHECK: callee = @turned, inplace = array<i64: 0, 0>
+// CHECK: func.func private @turned
+// CHECK-SAME: hloom.window_update = array<i64: 0, 0>
+func.func @main(%m: tensor<4x8xf32>, %u: tensor<8x1xf32>, %i: tensor<i32>) -> tensor<4x8xf32> {
+  %0 = call @copy(%m) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = call @turned(%0, %u, %i) : (tensor<4x8xf32>, tensor<8x1xf32>, tensor<i32>) -> tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
+func.func private @copy(%a: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {hloom.kind = "loop"} {
+  %0 = stablehlo.abs %a : tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+func.func private @turned(%a: tensor<4x8xf32>, %u: tensor<8x1xf32>, %i: tensor<i32>) -> tensor<4x8xf32> attributes {hloom.kind = "transpose"} {
+  %0 = stablehlo.constant dense<0> : tensor<i32>
+  %1 = stablehlo.transpose %u, dims = [1, 0] : (tensor<8x1xf32>) -> tensor<1x8xf32>
+  %2 = stablehlo.dynamic_update_slice %a, %1, %i, %0 : (tensor<4x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<4x8xf32>
+  return %2 : tensor<4x8xf32>
+}
+
+// -----
+
+// The same, but what is written depends on the row that was there: not in place.
+// CHECK-LABEL: func.func @main(
+// CHECK: callee = @turned, inplace = array<i64>
+// CHECK-NOT: hloom.window_update
+func.func @main(%m: tensor<4x8xf32>, %u: tensor<8x1xf32>, %i: tensor<i32>) -> tensor<4x8xf32> {
+  %0 = call @copy(%m) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  %1 = call @turned(%0, %u, %i) : (tensor<4x8xf32>, tensor<8x1xf32>, tensor<i32>) -> tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
+func.func private @copy(%a: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {hloom.kind = "loop"} {
+  %0 = stablehlo.abs %a : tensor<4x8xf32>
+  return %0 : tensor<4x8xf32>
+}
+func.func private @turned(%a: tensor<4x8xf32>, %u: tensor<8x1xf32>, %i: tensor<i32>) -> tensor<4x8xf32> attributes {hloom.kind = "transpose"} {
+  %0 = stablehlo.constant dense<0> : tensor<i32>
+  %1 = stablehlo.transpose %u, dims = [1, 0] : (tensor<8x1xf32>) -> tensor<1x8xf32>
+  %3 = stablehlo.dynamic_slice %a, %i, %0, sizes = [1, 8] : (tensor<4x8xf32>, tensor<i32>, tensor<i32>) -> tensor<1x8xf32>
+  %4 = stablehlo.add %1, %3 : tensor<1x8xf32>
+  %2 = stablehlo.dynamic_update_slice %a, %4, %i, %0 : (tensor<4x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<4x8xf32>
+  return %2 : tensor<4x8xf32>
+}
+
+// -----
+
 // An if: the predicate counts false as branch 0. Both branches write the result's memory.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: %[[P:[a-z0-9]+]]: memref<i8>, %[[A:[a-z0-9]+]]: memref<8xf32>, %[[OUT:[a-z0-9]+]]: memref<8xf32>, %{{.*}}: memref<0xi8>
