@@ -11,7 +11,8 @@ After:
 
 The last stage of a reduction that was split for the threads (split-reductions) is such a one: each block of a GPU, and each thread of a
 CPU, adds up the parts for itself, and nothing waits for a kernel of one block. It goes into all kernels that read it, or into none. The
-price: what its own kernel takes, against its work and what it reads from the last cache, once a block, or once.
+price: what its own kernel takes, against its work and what it reads from the last cache, once a block, or once, and the loop that each of
+its ops is. So a chain of small reductions, each read twice, does not double with every link.
 
 Must hold: the fused stage, groups of constants hoisted. Declined, with a record: what costs more (NO_GAIN), what a policy's `forbid` or
 `once` keeps apart. Declined without: reductions of more than `CHEAP_POINTS` elements, which no tile repeats (common/axes.py); results that
@@ -43,6 +44,8 @@ from .planner.policy import policy_of
 from .planner.policy_rules import FORBID, ONCE
 
 _READERS = ("loop", "reduce", "multi_reduce", "transpose")
+_LOOP_PS = 5_000
+"""What a loop over few points costs beside its arithmetic."""
 TILE_POINTS = 1 << 12
 """Of a GPU's tile of those (tiled/schedules/gpu_tile_sizes.py), about."""
 
@@ -117,7 +120,8 @@ class _Repeating:
         """Picoseconds of the reduction in all tiles of a reader."""
         group = self.groups[callee(call)]
         read = sum(byte_size(value.type) for value in call.operands) * SECOND // self.target.llc_bytes_per_second
-        return self._times(reader) * (read + integer(group, "hloom.flops") * SECOND // self.target.f32_flops)
+        work = self._times(reader) * (read + integer(group, "hloom.flops") * SECOND // self.target.f32_flops)
+        return work + _loops(group) * _LOOP_PS
 
     def _times(self, reader: ir.Operation) -> int:
         """How often a reader's kernel computes it, one after the other: a CPU's threads do so once, side by side."""
@@ -160,6 +164,11 @@ def _is_small(group: ir.Operation) -> bool:
     """Whether every op of the group has so few points that tiles may repeat it, and none of its ops goes on in the order of its turns."""
     ops = ops_in(group.regions[0].blocks[0])[:-1]
     return all(_elements(value) <= CHEAP_POINTS for op in ops for value in (*op.results, *(op.operands if op.regions else ())))
+
+
+def _loops(group: ir.Operation) -> int:
+    """How many ops of the group compute something."""
+    return sum(op.name not in ("stablehlo.constant", "stablehlo.reshape") for op in ops_in(group.regions[0].blocks[0])[:-1])
 
 
 def _elements(value: ir.Value) -> int:

@@ -53,3 +53,19 @@ def test_gradients_of_what_is_assigned(name: str) -> None:
         call(leaf).square().sum().backward()
         found.append(leaf.grad)
     torch.testing.assert_close(found[1], found[0])
+
+
+@pytest.mark.parametrize(
+    "value", [torch.tensor(0.5), torch.randn(7), torch.randn(4, 1), torch.randn(7, dtype=torch.complex64), torch.arange(7)], ids=str
+)
+def test_a_choice_is_as_large_as_its_mask(value: Any) -> None:
+    """Where both values are one, too."""
+    mask = torch.rand(4, 7) > 0.5
+    for choose in (
+        lambda mask, x: torch.where(mask, x, x),
+        lambda mask, x: torch.where(mask[0, 0], x, x * 2),
+        lambda mask, x: x.where(mask, 0),
+    ):
+        expected, found = choose(mask, value), torch.compile(choose, backend="hloom", fullgraph=True)(mask, value)
+        assert found.dtype == expected.dtype
+        assert torch.equal(found, expected)

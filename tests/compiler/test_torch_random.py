@@ -49,3 +49,15 @@ def test_exponentials_are_above_zero() -> None:
     drawn = torch.compile(lambda x: x.clone().exponential_(1), backend="hloom", fullgraph=True)(torch.zeros(1 << 25))
     assert 0 < drawn.min() < 1e-6
     assert 15 < drawn.max() < 18
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.float32], ids=str)
+def test_permutations(dtype: torch.dtype) -> None:
+    """Each holds every place once; each place is as often anywhere."""
+    torch.manual_seed(1)
+    draw = torch.compile(lambda: torch.randperm(5, dtype=dtype), backend="hloom", fullgraph=True)
+    drawn = torch.stack([draw() for _ in range(1000)])
+    assert drawn.dtype == dtype
+    assert torch.equal(drawn.sort(1).values, torch.arange(5, dtype=dtype).expand(1000, 5))
+    often = torch.nn.functional.one_hot(drawn.long()).sum(0)
+    assert (often - 200).abs().max() < 5 * (1000 * 0.2 * 0.8) ** 0.5

@@ -65,6 +65,13 @@ def _is_of(element: ir.Type, x: Number) -> bool:
     return math.isnan(x) or ir.FloatAttr.get(element, float(x)).value == x
 
 
+@torch_lowering("aten.where.self")
+def where(op: TorchOp, chosen: ir.Value, x: ir.Value, y: ir.Value) -> ir.Value:
+    """torch-mlir folds it to `x` where `y` is the same value, of whatever shape the result is."""
+    mask = build.convert(chosen, ir.IntegerType.get_signless(1))
+    return build.select(build.broadcast_to(mask, list(op.result.shape)), op.operand(x), op.operand(y))
+
+
 def _comparison(name: str, direction: str) -> None:
     @torch_lowering(f"aten.{name}")
     def lowering(op: TorchOp, x: Number, y: Number) -> ir.Value:

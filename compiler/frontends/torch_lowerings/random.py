@@ -88,6 +88,13 @@ def cauchy(op: TorchOp, x: ir.Value, median: float = 0.0, width: float = 1.0, *,
     return build.convert(_scaled(build.elementwise("tan", angle), median, width), op.element)
 
 
+@torch_lowering("aten.randperm")
+def randperm(op: TorchOp, count: int, **_: Any) -> ir.Value:
+    """Places in the order of random numbers, one a place. Numbers of 53 bits are alike too seldom to tell."""
+    keys = _drawn(build.tensor([count], ir.F64Type.get()), "UNIFORM")
+    return build.sort([keys, build.iota([count], op.element, 0)], 0, lambda x, y, *_: build.compare("LT", x, y))[1]
+
+
 def _normal(op: TorchOp, mean: ir.Value | float, deviation: ir.Value | float) -> ir.Value:
     if not isinstance(op.element, ir.FloatType):
         return NotImplemented

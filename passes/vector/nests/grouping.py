@@ -32,11 +32,17 @@ def grouped(works: list[Work], inserted: set[ir.Value]) -> Iterator[list[Work]]:
     """The works in order, each with those after it that share its nest; `inserted` are the values that the tile inserts into results."""
     pending = [w for w in works if not _only_an_init(w, inserted)]
     while pending:
-        group = [pending.pop(0)]
-        for work in list(pending):
-            if _joins(group, work, pending):
+        group, others = [pending.pop(0)], []
+        made: dict[ir.Value, Work] = dict.fromkeys(group[0].values, group[0])
+        earlier: set[ir.Value] = set()
+        for work in pending:
+            if _joins(group, work, made, earlier):
                 group.append(work)
-                pending.remove(work)
+                made.update(dict.fromkeys(work.values, work))
+            else:
+                others.append(work)
+                earlier.update(work.values)
+        pending = others
         _drop_unread(group, inserted)
         yield group
 
@@ -114,32 +120,31 @@ def _only_an_init(work: Work, inserted: set[ir.Value]) -> bool:
     return True
 
 
-def _joins(group: list[Work], work: Work, pending: list[Work]) -> bool:
-    """Whether `work` can run in the group's nest: equal loops, and it reads the group's values only at its own point."""
+def _joins(group: list[Work], work: Work, made: dict[ir.Value, Work], earlier: set[ir.Value]) -> bool:
+    """Whether `work` can run in the group's nest: equal loops, and it reads the group's values, which are `made`, only at its own point.
+    `earlier` are the values of works before it that have not joined. What costs most to ask is asked last."""
     first = group[0]
     if scans(first) or scans(work):
         return False
     if not _same_extents(first.extents, work.extents):
         return False
-    if any(w.reduces for w in [*group, work]) and not _row_nest([*group, work]):
-        return False
-    made_here = {v: w for w in group for v in w.values}
-    earlier = {v for w in pending[: pending.index(work)] for v in w.values}
     forward = {}
     for number, value in enumerate(work.op.operands):
         if value in earlier:
             return False
-        if value not in made_here:
+        if value not in made:
             continue
-        source = made_here[value]
+        source = made[value]
         result = source.values.index(value)
         same = number < len(work.inputs) and not source.reduces and work.maps[number] == source.output_maps[result]
         if not same:
             return False
         forward[number] = value
-    if any(op.operands[0] in made_here or op.operands[0] in earlier for op in walk(work.op, "tensor.extract")):
+    if any(op.operands[0] in made or op.operands[0] in earlier for op in walk(work.op, "tensor.extract")):
         return False
     if not all(w.reduces or _identity(w.output_maps[i]) for w in group for i in range(len(w.values))):
+        return False
+    if any(w.reduces for w in [*group, work]) and not _row_nest([*group, work]):
         return False
     work.forward = forward
     return True
@@ -178,12 +183,12 @@ def computed_after(
 
 def _row_nest(works: list[Work]) -> bool:
     """Whether the works are one nest of row sums: along the same vector loop, and over the same loops (a sum of all is no sum of rows)."""
-    vector = vector_loop(works)
-    if not sums_along(works, vector) or any(vector_loop([w]) != vector for w in works):
+    if len({tuple(w.parallel) for w in works if w.reduces}) > 1:
         return False
     if sum(w.reduces and is_contraction(read_tile_op(w.op)) for w in works) > 1:
         return False  # each has its own blocks of registers
-    return len({tuple(w.parallel) for w in works if w.reduces}) == 1
+    vector = vector_loop(works)
+    return sums_along(works, vector) and all(vector_loop([w]) == vector for w in works)
 
 
 def _drop_unread(group: list[Work], inserted: set[ir.Value]) -> None:

@@ -129,3 +129,45 @@ func.func private @loop(%x: tensor<65536xf32>, %m: tensor<f32>) -> tensor<65536x
   %1 = stablehlo.subtract %x, %0 : tensor<65536xf32>
   return %1 : tensor<65536xf32>
 }
+
+// -----
+
+// Declined: The reduction has eleven more ops, each a loop of its own, which two readers would run again: more than one kernel less saves.
+// CHECK: hloom.decisions = [{code = "NO_GAIN", edge = "tensor<4xf32>"
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: call @fusion_0
+// CHECK-NEXT: call @fusion_1
+// CHECK-NEXT: call @fusion_2
+module attributes {hloom.target = {}} {
+  func.func @main(%x: tensor<4x4xf32>) -> (tensor<4xf32>, tensor<4x4xf32>) {
+    %m = call @fusion_0(%x) : (tensor<4x4xf32>) -> tensor<4xf32>
+    %r = call @fusion_1(%m) : (tensor<4xf32>) -> tensor<4xf32>
+    %s = call @fusion_2(%x, %m) : (tensor<4x4xf32>, tensor<4xf32>) -> tensor<4x4xf32>
+    return %r, %s : tensor<4xf32>, tensor<4x4xf32>
+  }
+  func.func private @fusion_0(%x: tensor<4x4xf32>) -> tensor<4xf32> attributes {hloom.kind = "reduce", hloom.cost_ps = 210000 : i64, hloom.bytes = 80 : i64, hloom.flops = 60 : i64} {
+    %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<4x4xf32>, tensor<f32>) -> tensor<4xf32>
+    %1 = stablehlo.add %0, %0 : tensor<4xf32>
+    %2 = stablehlo.add %1, %1 : tensor<4xf32>
+    %3 = stablehlo.add %2, %2 : tensor<4xf32>
+    %4 = stablehlo.add %3, %3 : tensor<4xf32>
+    %5 = stablehlo.add %4, %4 : tensor<4xf32>
+    %6 = stablehlo.add %5, %5 : tensor<4xf32>
+    %7 = stablehlo.add %6, %6 : tensor<4xf32>
+    %8 = stablehlo.add %7, %7 : tensor<4xf32>
+    %9 = stablehlo.add %8, %8 : tensor<4xf32>
+    %10 = stablehlo.add %9, %9 : tensor<4xf32>
+    %11 = stablehlo.add %10, %10 : tensor<4xf32>
+    return %11 : tensor<4xf32>
+  }
+  func.func private @fusion_1(%m: tensor<4xf32>) -> tensor<4xf32> attributes {hloom.kind = "loop", hloom.cost_ps = 200000 : i64, hloom.bytes = 32 : i64, hloom.flops = 4 : i64} {
+    %0 = stablehlo.negate %m : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+  func.func private @fusion_2(%x: tensor<4x4xf32>, %m: tensor<4xf32>) -> tensor<4x4xf32> attributes {hloom.kind = "loop", hloom.cost_ps = 200000 : i64, hloom.bytes = 144 : i64, hloom.flops = 16 : i64} {
+    %0 = stablehlo.broadcast_in_dim %m, dims = [0] : (tensor<4xf32>) -> tensor<4x4xf32>
+    %1 = stablehlo.subtract %x, %0 : tensor<4x4xf32>
+    return %1 : tensor<4x4xf32>
+  }
+}
