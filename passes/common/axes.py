@@ -144,6 +144,15 @@ class Axes:
         """All tensors that an op reads: its operands, and those that its body looks elements up in."""
         return [*op.inputs, *op.inits, *(extract.operands[0] for extract in walk(op.op, "tensor.extract"))]
 
+    def returns(self, *axes: int) -> bool:
+        """Whether some result has all of the axes as dimensions."""
+        return any({*axes} <= self._shown(*made) for made in map(self.producer, self.results) if made is not None)
+
+    def _shown(self, number: int, result: int) -> set[int]:
+        """The axes that are dimensions of a value."""
+        op = self.ops[number]
+        return {op.axes[p] for p in map(dim_position, op.output_maps[result].results) if p is not None}
+
     def find(self, loop: int) -> int:
         while self.parent[loop] != loop:
             self.parent[loop] = self.parent[self.parent[loop]]
@@ -250,7 +259,5 @@ class Axes:
             if number in returned_ops or (op.points > CHEAP_POINTS and anew > most):
                 tileable &= set(op.axes)
         for number, result in returned:
-            op = self.ops[number]
-            shown = {op.axes[p] for p in map(dim_position, op.output_maps[result].results) if p is not None}
-            tileable &= shown
+            tileable &= self._shown(number, result)
         return tileable

@@ -11,8 +11,8 @@ After:
 On a CPU a tile of the group is some rows, whole along the columns: what lies between the two contractions stays in a core's cache, and
 so does the left operand of the first, where a group computes it element by element for that alone (queries times a number).
 `hloom.live` is [rows, columns, ahead]: from column row + ahead on a mask makes zeros of what the second contraction sums (chains/masks.py),
-so that a tile computes no columns behind those of its last row; but where others read the matrices. What weights of a row are divided by
-divides the results there too, where these are fewer than the weights.
+so that a tile computes no columns behind those of its last row; where others read scores or weights, it is not there. What weights of a
+row are divided by divides the results there too, where these are fewer than the weights.
 
 On a GPU (f16, bf16) a block of the group's kernel has 64 rows and goes through the columns 64 at a time (distribute-attention). So the
 group is marked `hloom.online`, and what is of a row alone (the sum that weights are divided by) stands behind the second contraction:

@@ -67,6 +67,23 @@ CASES = {
 }
 
 
+def with_weights(q, k, v):
+    weights = (q @ k.mT / 8 + less(q.shape[-2], k.shape[-2], kind=-3e38)).softmax(-1)
+    return weights @ v, weights
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("rows", [64, 133])
+def test_weights_that_are_returned_are_zeros_where_the_mask_leaves_them_out(rows, target):
+    """All columns are computed: what a tile left out was whatever memory held."""
+    inputs = tensors(3, rows, rows)
+    exe = hloom.compile(with_weights, *inputs, target=target)
+    assert len(decisions(exe)) == 1 and not skips(exe)
+    for _ in range(2):
+        for found, expected in zip(exe(*inputs), with_weights(*inputs)):
+            torch.testing.assert_close(found, expected, atol=2e-6, rtol=2e-5)
+
+
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", CASES)
 def test_like_eager(name, target):

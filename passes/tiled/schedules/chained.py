@@ -58,7 +58,8 @@ def chained_schedule(second: TileOp, axes: Axes, target: TargetView) -> dict[int
 
 
 def live_axis(function: ir.Operation, axes: Axes, sizes: dict[int, int]) -> Live | None:
-    """The part of the columns between two contractions that a tile needs, where a mask leaves out the others."""
+    """The part of the columns between two contractions that a tile needs, where a mask leaves out the others. Of what is between and a
+    result, too, it needs all."""
     chain = chained(axes) if LIVE in function.attributes else None
     if chain is None:
         return None
@@ -66,4 +67,4 @@ def live_axis(function: ir.Operation, axes: Axes, sizes: dict[int, int]) -> Live
     _, second, axis = chain
     found = [row for row in rows_of(second, axes) if axes.extent[row] == rows]
     known = len(found) == 1 and found[0] in sizes and axes.extent[axis] == columns
-    return Live(axis, found[0], ahead) if known else None
+    return Live(axis, found[0], ahead) if known and not axes.returns(axis, found[0]) else None

@@ -129,11 +129,11 @@ def _rows(axis: int, beside: Sequence[int], axes: Axes, target: TargetView) -> i
 
 
 def live_columns(function: ir.Operation, axes: Axes, loop: RowLoop) -> Live | None:
-    """The part of the columns that a block of rows needs, where a mask leaves out the others."""
+    """The part of the columns that a block of rows needs, where a mask leaves out the others. Of results that have both it needs all."""
     if LIVE not in function.attributes:
         return None
     rows, columns, ahead = ir.DenseI64ArrayAttr(function.attributes[LIVE])
     beside = {a for op in axes.ops if loop.axis in op.axes and not sums_over(op, loop.axis) for a in op.axes}
     found = [a for a in beside - {*loop.axes} - axes.tileable if axes.extent[a] == columns]
     told = axes.extent[loop.axis] == rows and all(axes.extent[a] != rows for a in loop.beside)
-    return Live(found[0], loop.axis, ahead) if len(found) == 1 and told else None
+    return Live(found[0], loop.axis, ahead) if len(found) == 1 and told and not axes.returns(found[0], loop.axis) else None
