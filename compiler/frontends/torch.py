@@ -18,7 +18,7 @@ import torch.utils._pytree as torch_pytree
 from torch.export.graph_signature import ConstantArgument, InputKind, OutputKind, TensorArgument
 from torch_mlir import ir
 
-from hloom.passes.errors import CompileError, InvalidProgramError
+from hloom.passes.errors import CompileError, InvalidProgramError, UnsupportedOpError
 
 from ..open_program import OpenProgram
 from ..source_program import Imported
@@ -27,7 +27,7 @@ from .torch_arrays import as_array
 from .torch_decompose import decomposed
 from .torch_export import exported_module, is_plain, one_at_a_time
 from .torch_higher_order import without_higher_order
-from .torch_import import SMALL, stablehlo_of
+from .torch_import import SMALL, line_of, stablehlo_of
 from .torch_items import without_items
 from .torch_layouts import order_of_value, result_orders
 from .torch_open import OpenExport, has_open_shapes
@@ -55,6 +55,7 @@ def import_torch(
 
 def import_exported(exported: torch.export.ExportedProgram, context: ir.Context) -> Imported:
     """A program whose shapes are all known."""
+    _refuse_sparse(exported.graph)
     laid_out = result_orders(exported, _results(exported))
     try:
         with own_decompositions_first(), warnings.catch_warnings():
@@ -72,6 +73,15 @@ def import_exported(exported: torch.export.ExportedProgram, context: ir.Context)
     orders = _orders(exported, names, changed)
     module = stablehlo_of(exported.graph_module, context)
     return Imported(module, "torch", in_tree, out_tree, kwarg_tree, bound, names, updates, orders, laid_out if orders else {})
+
+
+def _refuse_sparse(graph: torch.fx.Graph) -> None:
+    for node in graph.nodes:
+        for value in torch_pytree.tree_leaves(node.meta.get("val")):
+            if isinstance(value, torch.Tensor) and value.layout != torch.strided:
+                raise UnsupportedOpError(
+                    "a sparse tensor", op=str(node.target), loc=line_of(node) or None, stage="input", remedy="make it dense (to_dense())"
+                )
 
 
 def _plain(exported: torch.export.ExportedProgram) -> torch.export.ExportedProgram:

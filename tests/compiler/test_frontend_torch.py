@@ -144,3 +144,21 @@ def test_torchscript_is_refused():
     module = torch.jit.trace(torch.nn.Linear(4, 2), torch.ones(3, 4))
     with pytest.raises(hloom.InvalidProgramError, match="TorchScript"):
         hloom.compile(module, torch.ones(3, 4))
+
+
+class _Multiplied(torch.nn.Module):
+    def __init__(self, held: torch.Tensor | None = None):
+        super().__init__()
+        self.register_buffer("held", held)
+
+    def forward(self, x, y=None):
+        return (x if self.held is None else self.held) @ (x if y is None else y)
+
+
+@pytest.mark.parametrize("layout", [torch.Tensor.to_sparse, torch.Tensor.to_sparse_csr])
+def test_sparse_tensors_are_refused(layout):
+    """Those that a call would give, and those that the module holds."""
+    sparse, dense = layout(torch.eye(4)), torch.ones(4, 4)
+    for module, inputs in ((_Multiplied(), (sparse, dense)), (_Multiplied(sparse), (dense,))):
+        with pytest.raises(UnsupportedOpError, match="a sparse tensor"):
+            hloom.compile(module, *inputs)
