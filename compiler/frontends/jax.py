@@ -31,7 +31,7 @@ from hloom.runtime.signature import TensorSpec
 from ..reference import Reference
 from ..source_program import Imported, main_function
 from ..validate import unsupported_call
-from .jax_callbacks import lowering_rules
+from . import jax_callbacks, jax_dots
 from .jax_shardings import without_shardings
 from .mlir_text import read_trusted
 from .shardy_text import without_shardy
@@ -151,7 +151,7 @@ def _shape(argument: Any) -> jax.ShapeDtypeStruct:
 
 def _export(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> jax.export.Exported:
     jitted = jax.jit(function, keep_unused=True)
-    checks, rules = _checks_left_to_us(), lowering_rules()
+    checks, rules = _checks_left_to_us(), (*jax_callbacks.lowering_rules(), *jax_dots.lowering_rules())
     return jax.export.export(jitted, platforms=["cpu"], disabled_checks=checks, _override_lowering_rules=rules)(*args, **kwargs)
 
 

@@ -155,3 +155,17 @@ def test_lowered_linear_algebra():
     """JAX writes rules for Shardy beside calls of LAPACK."""
     x = np.array([[4, 2], [2, 5]], np.float32)
     np.testing.assert_array_equal(hloom.compile(jax.jit(jnp.linalg.cholesky).lower(x))(x), [[2, 0], [1, 2]])
+
+
+@pytest.mark.parametrize("entry", [lambda f, x: hloom.compile(f, x), lambda f, _: hloom.jit(f)], ids=["compile", "jit"])
+def test_an_algorithm_of_dots_that_xla_has_on_no_cpu(entry) -> None:
+    x = np.random.default_rng(0).normal(size=(1, 30, 2, 16)).astype(np.float16)
+
+    def attention(x):
+        return jax.nn.dot_product_attention(x, x, x, is_causal=True)  # multiplies f16, sums f32
+
+    with pytest.raises(ValueError, match="F16_F16_F32"):
+        jax.jit(attention)(x)
+    with jax.enable_x64(True):
+        wanted = attention(x.astype(np.float64))
+    np.testing.assert_allclose(np.asarray(entry(attention, x)(x), np.float64), wanted, atol=2e-3)
