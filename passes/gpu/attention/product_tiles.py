@@ -43,6 +43,11 @@ class ProductTiles:
     def all(self) -> tuple[Tile, ...]:
         return (*self.lefts, *self.rights)
 
+    def rings(self, stages: int) -> list[list[int]]:
+        """The shapes of all tiles in shared memory: of what a step has of the columns there are so many."""
+        counts = [1] * len(self.lefts) + [stages] * len(self.rights)
+        return [[count, tile.shape.lines, tile.shape.length] for count, tile in zip(counts, self.all)]
+
     @staticmethod
     def of(group: ProductsGroup, columns: int, threads: int, longest: int = 0) -> ProductTiles:
         """With `columns` a step, and lines of at most `longest` elements (0: as long as they are)."""

@@ -97,7 +97,7 @@ class _Kernel:
         self.batch, row_tile = place(first, [*group.products, first][0], row_tiles, target)
         self.row = LinearIndex.of(row_tile) * BLOCK_ROWS
         tiles = plan.tiles
-        rings = [[1 if tile in tiles.lefts else _STAGES, tile.shape.lines, tile.shape.length] for tile in tiles.all]
+        rings = tiles.rings(_STAGES)
         sizes = [shared_bytes(ring, tile.shape.element) for ring, tile in zip(rings, tiles.all)]
         self.results = [TileResults(each, schedule, sum(sizes)) for each, schedule in zip(group.products, plan.products)]
         self.numbers = NumbersAhead(group, _STAGES, plan.columns, 32 * _WARPS)
