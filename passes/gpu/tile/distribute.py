@@ -9,8 +9,10 @@ single elements.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial, reduce
 from math import prod
+from typing import Any
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith
@@ -47,6 +49,17 @@ each multiprocessor has so many blocks."""
 def distribute(function: ir.Operation, target: TargetView) -> None:
     """Emits the kernel of `function` into the module's @kernels; the caller erases the function."""
     _Distribution(function, target).run()
+
+
+@dataclass(frozen=True)
+class _Mark:
+    """What there is of a kernel before an attempt that may be taken back."""
+
+    last: int
+    """So many ops."""
+    memory: tuple[int, int]
+    scope: dict[Any, Any]
+    multiple_of: dict[ir.Value, int]
 
 
 class _Distribution:
@@ -187,37 +200,43 @@ class _Distribution:
         """Emits a root; takes it back and tries again after what it lacked has been put right."""
         narrow = False
         while True:
-            last, memory, scope = len(list(self.body.operations)), self.memory.mark(), dict(self.tile.memo.scopes[0])
+            mark = self._mark()
             self.tile.may_narrow = not narrow
             try:
                 return emit(narrow)
             except Narrow:
-                self._take_back(last, memory, scope)
+                self._take_back(mark)
                 narrow = True
             except NoRoom:
-                self._take_back(last, memory, scope)
+                self._take_back(mark)
                 raise
             except Elsewhere as lack:
-                self._take_back(last, memory, scope)
+                self._take_back(mark)
                 self._share(lack.tensor)
 
     def _share(self, tensor: ir.Value) -> None:
         """Brings a value to shared memory. Where there is no room, its readers load it from global memory or recompute it."""
-        last, memory, scope = len(list(self.body.operations)), self.memory.mark(), dict(self.tile.memo.scopes[0])
+        mark = self._mark()
         self.tile.may_narrow = False
         try:
             self.roots.share(tensor)
         except NoRoom:
-            self._take_back(last, memory, scope)
+            self._take_back(mark)
             value = self.tile.env[tensor]
             if isinstance(value, Reduced):
                 self._recompute(value.op)
 
-    def _take_back(self, last: int, memory: tuple[int, int], scope: dict) -> None:
-        self.tile.memo.scopes = [scope]
-        for op in reversed(list(self.body.operations)[last - 1 : -1]):
+    def _mark(self) -> _Mark:
+        indices = self.memory.indices
+        return _Mark(len(list(self.body.operations)), self.memory.mark(), dict(self.tile.memo.scopes[0]), dict(indices.multiple_of))
+
+    def _take_back(self, mark: _Mark) -> None:
+        """Erases what was emitted since. What was known of its values goes, too: others may come to lie where they were."""
+        self.tile.memo.scopes = [mark.scope]
+        self.memory.indices.multiple_of = mark.multiple_of
+        for op in reversed(list(self.body.operations)[mark.last - 1 : -1]):
             op.operation.erase()
-        self.memory.take_back(memory)
+        self.memory.take_back(mark.memory)
 
     def _scalar(self, op: ir.Operation) -> None:
         result = op.results[0]
