@@ -25,7 +25,6 @@ _ELEMENTS = 16
 _PART = re.compile(r"_(?:body|part_\d+|buffers_\d+)(?=_|$).*")
 _SYMBOL = re.compile(r"^(?P<name>[A-Za-z_][\w.$]*):", re.M)
 _ENTRY = re.compile(r"^(?:\.visible )?\.(?:entry|func) (?:\([^)]*\) )?(?P<name>[\w$]+)", re.M)
-
 _SECTION = re.compile(r"^\.text\.(?P<name>[\w$]+):", re.M)
 
 

@@ -98,7 +98,7 @@ def box_of(kind: ir.Type) -> tuple[ir.MemRefType, int]:
 def tensor_map(contraction: ContractionGroup, operand: Operand, shape: TileShape) -> TensorMapParameter | None:
     """The operand as TMA fetches its tiles of that shape, or None."""
     free = contraction.rows if operand is contraction.left else contraction.cols
-    if operand.is_computed or len(contraction.inner.loops) != 1:
+    if operand.is_computed or not free.loops or len(contraction.inner.loops) != 1:
         return None
     index, nbytes = operand.access.index, element_bytes(operand.element)
     batch = tuple(loop for loop, _ in contraction.batch.loops if index.coefficient(loop))
