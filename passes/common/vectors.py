@@ -8,7 +8,7 @@ from typing import Any
 from torch_mlir import ir
 from torch_mlir.dialects import arith, vector
 
-from .rewriting import value_of
+from .rewriting import intrinsic, value_of
 
 ACCESS_BYTES = 16
 """The widest access of a GPU's thread."""
@@ -94,6 +94,12 @@ def elements(value: ir.Value) -> list[ir.Value]:
 def from_elements(values: Sequence[ir.Value]) -> ir.Value:
     """The vector of these elements, also of one."""
     return vector.from_elements(vector_of(len(values), values[0].type), values)
+
+
+def intrinsic_of_each(name: str, value: ir.Value) -> ir.Value:
+    """An intrinsic of LLVM of a scalar, or of each element of a vector; the result has their type."""
+    made = [intrinsic(name, each.type, [each]) for each in elements(value)]
+    return from_elements(made) if is_vector(value) else made[0]
 
 
 def from_lanes(values: Sequence[ir.Value]) -> ir.Value:

@@ -23,8 +23,8 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith
 
 from ..common.ranges import Ranges
-from ..common.rewriting import intrinsic, replace, walk
-from ..common.vectors import element_of, elements, from_elements, is_vector, splat
+from ..common.rewriting import replace, walk
+from ..common.vectors import element_of, intrinsic_of_each, splat
 from ..registry import register_pass
 
 _POWERS = ("math.exp2", "math.exp")
@@ -45,6 +45,5 @@ def approximate_powers(module: ir.Operation) -> None:
             operand, name = op.operands[-1], "rcp" if op.name == _DIVISION else "ex2"
             if op.name == "math.exp":
                 operand = arith.mulf(operand, splat(kind, math.log2(math.e)))
-            made = [intrinsic(f"llvm.nvvm.{name}.approx.ftz.f", each.type, [each]) for each in elements(operand)]
-            result = from_elements(made) if is_vector(operand) else made[0]
+            result = intrinsic_of_each(f"llvm.nvvm.{name}.approx.ftz.f", operand)
         replace(op, [result])

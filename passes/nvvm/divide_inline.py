@@ -26,8 +26,8 @@ from torch_mlir.dialects import arith, math
 from torch_mlir.dialects.arith import CmpFPredicate
 
 from ..common.ranges import Range, Ranges
-from ..common.rewriting import intrinsic, replace, walk
-from ..common.vectors import element_of, elements, from_elements, is_vector, splat
+from ..common.rewriting import replace, walk
+from ..common.vectors import element_of, intrinsic_of_each, splat
 from ..registry import register_pass
 
 _LEAST, _MOST = 2.0**-126, 2.0**126
@@ -56,7 +56,7 @@ def _quotient(x: ir.Value, divisor: ir.Value, ranges: Ranges) -> ir.Value:
         x, divisor = _scaled(x, divisor, CmpFPredicate.OGT, _MOST, 0.25)
     if near:
         x, divisor = _scaled(x, divisor, CmpFPredicate.OLT, _LEAST, 2.0**24)
-    reciprocal = _reciprocal(divisor)
+    reciprocal = intrinsic_of_each("llvm.nvvm.rcp.approx.ftz.f", divisor)
     first = arith.mulf(x, reciprocal)
     if of_divisor[1] < 0:
         excess = math.fma(arith.negf(divisor), first, x)
@@ -79,11 +79,6 @@ def _scaled(x: ir.Value, divisor: ir.Value, beyond: CmpFPredicate, end: float, s
     extreme = arith.cmpf(beyond, math.absf(divisor), splat(divisor.type, end))
     first, second = (arith.select(extreme, arith.mulf(each, splat(each.type, scale)), each) for each in (x, divisor))
     return first, second
-
-
-def _reciprocal(divisor: ir.Value) -> ir.Value:
-    made = [intrinsic("llvm.nvvm.rcp.approx.ftz.f", each.type, [each]) for each in elements(divisor)]
-    return from_elements(made) if is_vector(divisor) else made[0]
 
 
 def _least(of: Range) -> float:

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+
+from torch_mlir import ir
 
 from ...common.attention import BLOCK_ROWS
 from ..contraction.contraction import ContractionGroup, LoopGroup, Operand
 from ..contraction.cp_async import TileShape, tile_shape
+from ..support.launch import shared_bytes, shared_view
 from ..support.layout import power_above
 from .products_group import ProductsGroup
 
@@ -43,10 +47,20 @@ class ProductTiles:
     def all(self) -> tuple[Tile, ...]:
         return (*self.lefts, *self.rights)
 
-    def rings(self, stages: int) -> list[list[int]]:
+    def _rings(self, stages: int) -> list[list[int]]:
         """The shapes of all tiles in shared memory: of what a step has of the columns there are so many."""
         counts = [1] * len(self.lefts) + [stages] * len(self.rights)
         return [[count, tile.shape.lines, tile.shape.length] for count, tile in zip(counts, self.all)]
+
+    def places(self, stages: int) -> list[int]:
+        """Where each tile's ring begins in shared memory, in bytes, and where the last one ends."""
+        sizes = [shared_bytes(ring, tile.shape.element) for ring, tile in zip(self._rings(stages), self.all)]
+        return [0, *accumulate(sizes)]
+
+    def views(self, stages: int, arena: ir.Value) -> list[ir.Value]:
+        """The rings in the arena."""
+        rings = zip(self.places(stages), self._rings(stages), self.all)
+        return [shared_view(arena, place, ring, tile.shape.element) for place, ring, tile in rings]
 
     @staticmethod
     def of(group: ProductsGroup, columns: int, threads: int, longest: int = 0) -> ProductTiles:

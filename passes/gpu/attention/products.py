@@ -34,7 +34,7 @@ from ..contraction.cp_async import TileCopy, commit, wait
 from ..contraction.mma import HalfWarp
 from ..contraction.tile_results import TileResults
 from ..support.emit import barrier, remainder, thread_id
-from ..support.launch import OpenKernel, open_kernel, shared_bytes, shared_view
+from ..support.launch import OpenKernel, open_kernel
 from .blocks import place
 from .kernel import fragment
 from .numbers_ahead import NumbersAhead
@@ -97,15 +97,12 @@ class _Kernel:
         self.batch, row_tile = place(first, [*group.products, first][0], row_tiles, target)
         self.row = LinearIndex.of(row_tile) * BLOCK_ROWS
         tiles = plan.tiles
-        rings = tiles.rings(_STAGES)
-        sizes = [shared_bytes(ring, tile.shape.element) for ring, tile in zip(rings, tiles.all)]
-        self.results = [TileResults(each, schedule, sum(sizes)) for each, schedule in zip(group.products, plan.products)]
+        room = tiles.places(_STAGES)[-1]
+        self.results = [TileResults(each, schedule, room) for each, schedule in zip(group.products, plan.products)]
         self.numbers = NumbersAhead(group, _STAGES, plan.columns, 32 * _WARPS)
-        self.arena = kernel.arena(max([sum(sizes) + self.numbers.bytes, *(each.staging_bytes for each in self.results)]))
-        self.numbers.place(self.arena, sum(sizes))
-        self.rings = [
-            shared_view(self.arena, sum(sizes[:n]), ring, tile.shape.element) for n, (ring, tile) in enumerate(zip(rings, tiles.all))
-        ]
+        self.arena = kernel.arena(max([room + self.numbers.bytes, *(each.staging_bytes for each in self.results)]))
+        self.numbers.place(self.arena, room)
+        self.rings = tiles.views(_STAGES, self.arena)
         self.copies = [
             TileCopy(tile.contraction, tile.operand, tile.shape, kernel.buffers, ring, thread, 32 * _WARPS)
             for tile, ring in zip(tiles.all, self.rings)

@@ -39,7 +39,7 @@ from ..contraction.tile_results import TileResults
 from ..contraction.tma import BARRIER_BYTES, StageBarriers, TensorMapParameter, TmaCopy, tensor_map
 from ..contraction.wgmma import GROUP_ROWS, GROUP_THREADS, WIDEST_SWIZZLE, WarpGroups, fence_registers, wait_for_products
 from ..support.emit import barrier, remainder, thread_id
-from ..support.launch import SWIZZLE_ALIGNMENT, OpenKernel, open_kernel, shared_bytes, shared_view
+from ..support.launch import SWIZZLE_ALIGNMENT, OpenKernel, open_kernel
 from ..support.layout import power_above
 from ..support.registers import held, pinned, registers_of, word
 from .blocks import place
@@ -132,16 +132,14 @@ class _Kernel:
         self.batch, row_tile = place(first, [*group.products, first][0], row_tiles, target)
         self.row = LinearIndex.of(row_tile) * GROUP_ROWS
         tiles = plan.tiles
-        rings = tiles.rings(_STAGES)
-        sizes = [shared_bytes(ring, tile.shape.element) for ring, tile in zip(rings, tiles.all)]
-        places = [sum(sizes[:n]) for n in range(len(sizes))]
-        self.results = [TileResults(each, schedule, sum(sizes)) for each, schedule in zip(group.products, plan.products)]
+        *places, end = tiles.places(_STAGES)
+        self.results = [TileResults(each, schedule, end) for each, schedule in zip(group.products, plan.products)]
         self.numbers = NumbersAhead(group, _STAGES, plan.columns, GROUP_THREADS)
-        room = max([sum(sizes), *(each.staging_bytes for each in self.results)])
+        room = max([end, *(each.staging_bytes for each in self.results)])
         at = room + self.numbers.bytes
         self.arena = kernel.arena(at + BARRIER_BYTES * (1 + _STAGES), SWIZZLE_ALIGNMENT)
         self.numbers.place(self.arena, room)
-        self.rings = [shared_view(self.arena, begin, ring, tile.shape.element) for begin, ring, tile in zip(places, rings, tiles.all)]
+        self.rings = tiles.views(_STAGES, self.arena)
         parameters = iter(kernel.maps)
         of_tma = sum(each is not None for each in plan.rows_maps)
         self.of_rows = StageBarriers(self.arena, at, 1, of_tma, thread) if of_tma else None
