@@ -46,10 +46,15 @@ class Artifact:
     blobs: Mapping[str, Buffer] = field(default_factory=dict)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the file beside its place and moves it there: a reader never sees half of it, and a loaded older one stays valid."""
-        target = Path(path)
+        """Writes the file beside its place and moves it there: a reader never sees half of it, and a loaded older one stays valid. What is
+        there and no file (/dev/null, a pipe) is written to, and stays; a link, too."""
+        target = Path(os.path.realpath(path))
         temporary = target.with_name(f"{target.name}.{secrets.token_hex(4)}.part")
         try:
+            if target.exists() and not target.is_file() and not target.is_dir():
+                with open(target, "wb") as file:
+                    self.write(file)
+                return
             try:
                 with open(temporary, "xb") as file:
                     self.write(file)

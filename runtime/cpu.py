@@ -17,6 +17,7 @@ from .artifact import Buffer
 from .bounds import REPORT
 from .custom_calls import SYMBOL, addresses, checked, is_registered
 from .errors import ArityError
+from .jax_calls import JaxCalls
 from .lazy import lazy
 from .library import profile_events
 from .linking import LinkedCode, require
@@ -51,6 +52,7 @@ class _Entry:
         self.results = [index for _, index in sorted((value, index) for index, (kind, value) in enumerate(slots) if kind == "result")]
         self.fixed = [fixed.get(slot, 0) for slot in slots]
         self.arena = next(((index, value) for index, (kind, value) in enumerate(slots) if kind == "arena"), None)
+        self.by_xla = JaxCalls()
         self._idle: list[_Frame] = []
 
     def take(self) -> _Frame:
@@ -113,6 +115,8 @@ class CpuDevice:
         and row-major. What shares memory with another input is copied, too."""
         main = self._main
         assert main is not None, "not started"
+        if outputs is None and (made := main.by_xla.results(self, inputs)) is not None:
+            return made
         frame = main.take()
         pointers = frame.pointers
         there: dict[int, tuple[Any, int]] = {}

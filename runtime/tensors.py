@@ -28,7 +28,8 @@ TORCH_NAMES = {
 }  # fmt: skip
 _DLPACK_CPU = 1
 _SMALL_RESULT = 2 << 20
-_JAX_64 = frozenset(("float64", "int64", "uint64", "complex128"))  # what JAX narrows unless it is told to keep 64 bits
+JAX_64 = frozenset(map(np.dtype, ("float64", "int64", "uint64", "complex128")))
+"""What JAX narrows unless it is told to keep 64 bits."""
 
 
 class HostView(NamedTuple):
@@ -282,7 +283,7 @@ def torch_factory(
 def _to_jax(array: np.ndarray) -> Any:
     # It takes aligned memory as it is. jax.dlpack.from_dlpack leaks 100 bytes a call (0.10.2), and has no bf16 from NumPy.
     jax = sys.modules["jax"]
-    if (put := _short_jax_put()) is None or (array.dtype.name in _JAX_64 and not jax.config.jax_enable_x64):
+    if (put := _short_jax_put()) is None or (array.dtype in JAX_64 and not jax.config.jax_enable_x64):
         return jax.device_put(array, jax.local_devices(backend="cpu")[0])
     return put(array)
 

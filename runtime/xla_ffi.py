@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import itertools
 import os
 import weakref
+from typing import TYPE_CHECKING, Any
 
-from .cpu import CpuDevice
 from .custom_calls import take_error
-from .executable import Executable
 from .library import native
+
+if TYPE_CHECKING:
+    from .cpu import CpuDevice
 
 _keys = itertools.count(int.from_bytes(os.urandom(6), "little"))
 """Those of another process are others: what XLA kept of it finds no program, and says so."""
 
 
-def handler() -> object:
+@functools.cache
+def registered_target(jax: Any) -> str:
+    """What XLA knows the function by that calls a program."""
+    jax.ffi.register_ffi_target(name := "hloom", _handler(), platform="cpu")
+    return name
+
+
+def _handler() -> object:
     """A capsule of the handler, one for all programs; it tells XLA what Python functions raise. jax.ffi.pycapsule would change functions
     of the whole process (runtime/dlpack.py)."""
     native().hloom_ffi_errors(take_error)
@@ -24,21 +34,15 @@ def handler() -> object:
     return kind(("PyCapsule_New", ctypes.pythonapi))(ctypes.cast(native().hloom_ffi_call, ctypes.c_void_p), None, None)
 
 
-def callable_by_xla(exe: Executable) -> bool:
-    """Whether a call is one of its code alone: programs for a GPU, with state, or that check bounds are not."""
-    return isinstance(exe.device, CpuDevice) and not exe.program.updates and exe.device.is_native()
-
-
-def register(exe: Executable) -> int:
-    """The key of the program, for as long as `exe` lives."""
-    assert isinstance(exe.device, CpuDevice)
-    entry, fixed, arguments, results, arena = exe.device.frame()
+def register(device: CpuDevice) -> int:
+    """The key of the device's program, with the values that are bound now, for as long as the device lives."""
+    entry, fixed, arguments, results, arena = device.frame()
     slots = [*arguments, *results]
     key = next(_keys)
     native().hloom_ffi_add(
         ctypes.c_int64(key), ctypes.c_void_p(entry), (ctypes.c_void_p * max(1, len(fixed)))(*fixed), ctypes.c_int64(len(fixed)),
         (ctypes.c_int64 * max(1, len(slots)))(*slots), ctypes.c_int64(len(arguments)), ctypes.c_int64(len(results)),
-        ctypes.c_int64(arena[0] if arena else -1), ctypes.c_size_t(arena[1] if arena else 0), ctypes.c_int64(exe.device.calls_functions),
+        ctypes.c_int64(arena[0] if arena else -1), ctypes.c_size_t(arena[1] if arena else 0), ctypes.c_int64(device.calls_functions),
     )  # fmt: skip
-    weakref.finalize(exe, native().hloom_ffi_remove, ctypes.c_int64(key))
+    weakref.finalize(device, native().hloom_ffi_remove, ctypes.c_int64(key))
     return key

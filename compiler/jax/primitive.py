@@ -27,16 +27,17 @@ from jax.interpreters import ad, batching, mlir
 from hloom.dialects.target import TargetView
 from hloom.passes.errors import CompileError
 from hloom.passes.fused.planner.policy import Policy, PolicySource
+from hloom.runtime.cpu import CpuDevice
 from hloom.runtime.executable import Executable
 from hloom.runtime.programs import listed
-from hloom.runtime.xla_ffi import callable_by_xla, handler, register
+from hloom.runtime.xla_ffi import register, registered_target
 
 from ..compile import Compilation
 from ..frontend import load_program, name_of
 from ..frontends.jax_callbacks import compiled_effects
 from ..garbage import known_objects_kept
 
-_TARGET = "hloom"
+_TARGET = registered_target(jax)
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,8 +208,8 @@ def _compiled(jaxpr: ClosedJaxpr, options: Options, in_place: tuple[tuple[int, i
         return None
     finally:
         _inside.compiling = outer
-    if callable_by_xla(exe):
-        return listed(exe), register(exe)
+    if isinstance(exe.device, CpuDevice) and not exe.program.updates and exe.device.is_native():
+        return listed(exe), register(exe.device)
     warnings.warn(f"hloom leaves a function to XLA: the program {_not_callable(exe)}", stacklevel=2)
     return None
 
@@ -289,6 +290,5 @@ def _in_place(jaxpr: ClosedJaxpr, donated: Sequence[int]) -> tuple[tuple[int, in
     return tuple(pairs)
 
 
-jax.ffi.register_ffi_target(_TARGET, handler(), platform="cpu")
 mlir.register_lowering(program_p, _lowered, platform="cpu")
 mlir.register_lowering(program_p, mlir.lower_fun(lambda *operands, jaxpr, **_: jaxpr_as_fun(jaxpr)(*operands), multiple_results=True))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import json
+import os
 import struct
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -86,6 +89,20 @@ def test_missing_files_and_folders(tmp_path):
         load("/dev/null")
     with pytest.raises(ExecutionError, match="cannot be written"):
         add_artifact().save(tmp_path / "no" / "folder.hloom")
+
+
+def test_what_is_no_file_is_written_to_and_stays(tmp_path):
+    fifo, link, path = tmp_path / "fifo", tmp_path / "link.hloom", tmp_path / "a.hloom"
+    os.mkfifo(fifo)
+    link.symlink_to(path)
+    add_artifact().save(link)
+    assert link.is_symlink() and path.is_file()
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        read = pool.submit(fifo.read_bytes)
+        add_artifact().save(fifo)
+        assert read.result() == path.read_bytes() and fifo.is_fifo()
+    add_artifact().save(os.devnull)
+    assert Path(os.devnull).is_char_device()
 
 
 def test_a_manifest_of_something_else_is_refused(tmp_path):
