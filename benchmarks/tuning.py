@@ -77,6 +77,9 @@ def main(arguments: list[str]) -> None:
             print(f"{name}: {policy} was there, nothing is measured")
             continue
         kept = [trial for trial in told["trials"] if trial["kept"]]
+        if not kept:
+            print(f"{name}: none of {len(told['trials'])} is faster than what the prices chose")
+            continue
         print(f"{name}: {told['before_s'] * 1e6:.0f} → {told['after_s'] * 1e6:.0f} µs, {len(kept)} of {len(told['trials'])} kept")
         for trial in kept:
             prices = f", priced {trial['priced_before_s'] * 1e6:.0f} and {trial['priced_after_s'] * 1e6:.0f}" * bool(
