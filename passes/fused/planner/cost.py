@@ -3,7 +3,8 @@
     t = launch + max(memory, arithmetic) + a quarter of the smaller      (a core overlaps the two, not wholly)
 
 Memory: each outside value once, each result once, at the bandwidth of the cache that can hold the value. A value read across the lanes of
-the vector (a transpose) fetches lines it uses in part, the more so where the kernel cannot be tiled for that one pattern.
+the vector (a transpose) fetches lines it uses in part, the more so where the kernel is not tiled for that pattern: a copy is, and on CPUs
+every plain loop that writes along the lanes (vector/nests/elementwise.py).
 Arithmetic: work of every instance × the points at which it is evaluated, so that recomputation shows in the price.
 """
 
@@ -21,8 +22,9 @@ from .group import Group, Union, with_signatures
 from .records import Op, Program, Value
 
 SECOND = 1_000_000_000_000
-STRIDED, TRANSPOSED = 4, 2
-"""Lines fetched for each line used: in a kernel that also computes, and in one that only moves data."""
+STRIDED, TRANSPOSED = {"cuda": 4, "cpu": 16}, 2
+"""Lines fetched for each line used: in a kernel as it comes, and in one that is tiled for what it reads across the lanes. A GPU's threads
+share the lines of their block; a CPU's reduction takes one for each element (f32; Zen 5: 3 to 27 times as long as after a transpose)."""
 EXPOSED = 4
 """The part of the shorter of memory and arithmetic time that is not hidden behind the longer: one in so many."""
 
@@ -72,7 +74,7 @@ class CostModel:
     def union(self, p: Group, c: Group, union: Union, of_p: tuple[int, int], of_c: tuple[int, int]) -> tuple[int, int]:
         """(memory, arithmetic) of the union, from those of its parts, without building it."""
         c = union.recut or c
-        if union.recut is None and union.same_axes and p.axes.keys() == c.axes.keys() == union.axes.keys() and p.moves_only == c.moves_only:
+        if union.recut is None and union.same_axes and p.axes.keys() == c.axes.keys() == union.axes.keys() and self._alike(p, c):
             small, large = (p, c) if len(p.reads) <= len(c.reads) else (c, p)
             twice = {v: s for v, s in small.reads.items() if large.reads.get(v) == s}
             twice.update((v, c.reads[v]) for v in union.edge)
@@ -147,7 +149,7 @@ class CostModel:
 
     def _memory(self, group: Group, reads: Mapping[int, tuple[Signature, ...]], moves_only: bool | None = None) -> int:
         lane = lane_axis(group)
-        waste = TRANSPOSED if (group.moves_only if moves_only is None else moves_only) else STRIDED
+        waste = TRANSPOSED if self._is_tiled(group, group.moves_only if moves_only is None else moves_only) else STRIDED[self.target.kind]
         total = 0
         for value, signatures in reads.items():
             if self._updated.get(value) in group.results:
@@ -157,6 +159,17 @@ class CostModel:
                 known = self._read[read] = self._read_in(group, *read)
             total += known
         return total
+
+    def _is_tiled(self, group: Group, moves_only: bool) -> bool:
+        """Whether the kernel reads tiles of what lies across the lanes. None that also writes across them is."""
+        if moves_only or self.target.kind != "cpu" or not group.iterates:
+            return moves_only
+        lane = lane_axis(group)
+        return not any(across(signature, lane) for signature in group.results.values())
+
+    def _alike(self, p: Group, c: Group) -> bool:
+        """Whether both read what lies across the lanes in the same way."""
+        return self._is_tiled(p, p.moves_only) == self._is_tiled(c, c.moves_only) and p.moves_only == c.moves_only
 
     def _read_in(self, group: Group, value: int, signatures: tuple[Signature, ...], lane: int | None, waste: int) -> int:
         """Picoseconds to read a value at those signatures, which tell their axes' extents; it is packed where there is no lane."""

@@ -1,16 +1,19 @@
 // RUN: hloom-opt %s --pass-pipeline='builtin.module(plan-fusion{max-instances=64})' --split-input-file | filecheck %s
 
-// Declined: A large transpose gains nothing inside a kernel that also reads along the lanes.
-// CHECK: code = "NO_GAIN"{{.*}}name = "stablehlo.transpose"
+// Declined: A reduction that reads across its lanes takes a line for each element; after a transpose it reads along them.
+// CHECK: code = "NO_GAIN"{{.*}}name = "stablehlo.reduce"
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT: call @fusion_0
 // CHECK-NEXT: call @fusion_1
 // CHECK: @fusion_0{{.*}}hloom.kind = "transpose"
-// CHECK: @fusion_1{{.*}}hloom.kind = "loop"
-func.func @main(%x: tensor<4096x4096xf32>) -> tensor<4096x4096xf32> {
-  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
-  %1 = stablehlo.add %x, %0 : tensor<4096x4096xf32>
-  return %1 : tensor<4096x4096xf32>
+// CHECK: @fusion_1{{.*}}hloom.kind = "reduce"
+func.func @main(%x: tensor<1024x2048xf32>) -> tensor<2048xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<1024x2048xf32>) -> tensor<2048x1024xf32>
+  %1 = stablehlo.abs %0 : tensor<2048x1024xf32>
+  %2 = stablehlo.multiply %1, %0 : tensor<2048x1024xf32>
+  %3 = stablehlo.reduce(%2 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<2048x1024xf32>, tensor<f32>) -> tensor<2048xf32>
+  return %3 : tensor<2048xf32>
 }
 
 // -----

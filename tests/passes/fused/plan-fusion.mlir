@@ -294,10 +294,10 @@ func.func @reshaped_rows(%x: tensor<1x32x8x8xf32>, %r: tensor<1x32x8x8xf32>) -> 
 
 // -----
 
-// Changed: What reads a contraction's result transposed takes the contraction's axes: the tile is stored transposed.
-// CHECK: code = "FUSED_EPILOGUE", edge = "tensor<300x256xf32>"
-// CHECK-SAME: code = "FUSED_EPILOGUE", edge = "tensor<300x256xf32>"
+// Changed: What reads a contraction's result transposed, here after a sum, takes the contraction's axes: the tile is stored transposed.
+// CHECK: code = "FUSED_VERTICAL", edge = "tensor<300x256xf32>"
 // CHECK-SAME: name = "stablehlo.transpose"
+// CHECK-SAME: code = "FUSED_EPILOGUE", edge = "tensor<300x256xf32>"
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT: call @fusion_0
 // CHECK-NEXT: return
