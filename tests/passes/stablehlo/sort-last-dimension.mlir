@@ -16,6 +16,22 @@ func.func @columns(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
   return %0 : tensor<8x4xf32>
 }
 
+// Changed: A part of the result is taken before it is turned back.
+// CHECK-LABEL: func.func @part
+// CHECK: %[[S:.*]] = "stablehlo.sort"
+// CHECK: %[[P:.*]] = stablehlo.slice %[[S]] [1:3, 0:2] : (tensor<4x8xf32>) -> tensor<2x2xf32>
+// CHECK: %[[R:.*]] = stablehlo.transpose %[[P]], dims = [1, 0]
+// CHECK: return %[[R]]
+func.func @part(%x: tensor<8x4xf32>) -> tensor<2x2xf32> {
+  %0 = "stablehlo.sort"(%x) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %p = stablehlo.compare LT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  }) : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %1 = stablehlo.slice %0 [0:2, 1:3] : (tensor<8x4xf32>) -> tensor<2x2xf32>
+  return %1 : tensor<2x2xf32>
+}
+
 // Changed: Rows of one element are in order.
 // CHECK-LABEL: func.func @single
 // CHECK-NEXT: return %arg0
