@@ -13,6 +13,9 @@ After:
 
 Masks of attention come like this from frameworks: of what is left the kernels know where it holds, and compute it where they need it.
 
+A gather at places that follow one another evenly is slices (support/even_tables.py): padding by reflection, frames of a signal.
+    gather(%x, [3, 2, 1, 0, 1, …, 7])  →  concatenate(reverse(slice %x [0:4]), slice %x [1:8])
+
 Integers and truth values of at most `max-elements` are computed here, by the folding of constants and, of what leads to indices, gathers of
 elements of an array and windows (cumulative sums). Must hold: nothing. Declined: larger arrays, floats, results that are neither; these
 stay as they are.
@@ -29,13 +32,16 @@ from torch_mlir._mlir_libs import _stablehlo
 
 from ..common.folding import dtype_of
 from ..common.ops import OPS
-from ..common.rewriting import integer, integers, ops_in, padding_pairs, replace, walk
+from ..common.rewriting import defining_op, integer, integers, ops_in, padding_pairs, replace, walk
 from ..registry import register_pass
 from .support import build, constants
+from .support.even_tables import taken
 
 Known = dict[ir.Value, np.ndarray]
 _MOST_STEPS = 1 << 25
 """Of a window's elements over all results."""
+_LARGEST_TABLE = 1 << 22
+"""Places in a constant that are looked at."""
 _COMBINED: dict[str, np.ufunc] = {"stablehlo.add": np.add, "stablehlo.maximum": np.maximum, "stablehlo.minimum": np.minimum}
 
 
@@ -45,6 +51,8 @@ def fold_indices(module: ir.Operation, *, max_elements: int = 1 << 16) -> None:
     for op in walk(module, lambda o: o.name.startswith("stablehlo.") and len(o.results) == 1):
         array = _computed(op, known, max_elements)
         if array is None:
+            if op.name == "stablehlo.gather" and (parts := _taken(op, known)) is not None:
+                replace(op, [parts])
             continue
         value = _simple(op, array)
         if value is not None:
@@ -89,6 +97,41 @@ def _simple(op: ir.Operation, array: np.ndarray) -> ir.Value | None:
             if extent > 1 and array.dtype != np.bool_ and (array == line).all():
                 return build.iota(kind.shape, kind.element_type, d)
     return None
+
+
+def _taken(op: ir.Operation, known: Known) -> ir.Value | None:
+    """A gather of whole lines along one dimension, at known places, as slices."""
+    x, indices = op.operands
+    table = _table(indices, known)
+    numbers = _stablehlo.GatherDimensionNumbers(op.attributes["dimension_numbers"])
+    dropped, moved, component = list(numbers.collapsed_slice_dims), list(numbers.start_index_map), numbers.index_vector_dim
+    if table is None or not table.size or dropped != moved or len(moved) != 1 or list(numbers.operand_batching_dims):
+        return None
+    shape, along = build.shape_of(x), moved[0]
+    if integers(op, "slice_sizes") != [1 if d == along else n for d, n in enumerate(shape)] or 0 in shape:
+        return None
+    if component < table.ndim:
+        table = table.reshape([n for d, n in enumerate(table.shape) if d != component])
+    with ir.InsertionPoint(op), op.location:
+        lines = taken(x, along, table)
+        if lines is None:
+            return None
+        windows = list(numbers.offset_dims)
+        own = iter(range(along, along + table.ndim))
+        others = iter([d if d < along else d + table.ndim - 1 for d in range(len(shape)) if d != along])
+        order = [next(others) if d in windows else next(own) for d in range(len(build.shape_of(op.results[0])))]
+        return build.transpose(lines, order)
+
+
+def _table(indices: ir.Value, known: Known) -> np.ndarray | None:
+    """What indices hold: those that are known, and constants in the shape that they are brought into."""
+    if indices in known:
+        return known[indices]
+    made = defining_op(indices)
+    if made is not None and made.name == "stablehlo.reshape":
+        inner = _table(made.operands[0], known)
+        return None if inner is None else inner.reshape(build.shape_of(indices))
+    return constants.read(indices, _LARGEST_TABLE)
 
 
 def _looked_up(op: ir.Operation, arrays: list[np.ndarray]) -> np.ndarray | None:

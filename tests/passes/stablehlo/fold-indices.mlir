@@ -63,3 +63,47 @@ func.func @others(%arg0: tensor<8xi32>) -> (tensor<8xi32>, tensor<8xf32>, tensor
   %2 = stablehlo.add %i, %arg0 : tensor<8xi32>
   return %0, %1, %2 : tensor<8xi32>, tensor<8xf32>, tensor<8xi32>
 }
+
+// -----
+
+// Changed: places that follow one another evenly are slices: padding by reflection.
+// CHECK-LABEL: func.func @reflected
+// CHECK-DAG: %[[LOW:.*]] = stablehlo.slice %arg0 [0:2, 0:4] : (tensor<2x8xf32>) -> tensor<2x4xf32>
+// CHECK-DAG: %[[TURNED:.*]] = stablehlo.reverse %[[LOW]], dims = [1]
+// CHECK-DAG: %[[REST:.*]] = stablehlo.slice %arg0 [0:2, 1:8]
+// CHECK: %[[ALL:.*]] = stablehlo.concatenate %[[TURNED]], %[[REST]], dim = 1
+// CHECK: return %[[ALL]]
+func.func @reflected(%x: tensor<2x8xf32>) -> tensor<2x11xf32> {
+  %i = stablehlo.constant dense<[3, 2, 1, 0, 1, 2, 3, 4, 5, 6, 7]> : tensor<11xi64>
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 2, 1>}> : (tensor<2x8xf32>, tensor<11xi64>) -> tensor<2x11xf32>
+  return %0 : tensor<2x11xf32>
+}
+
+// -----
+
+// Changed: frames of a signal, 10 long and 4 apart, are blocks of 4 side by side.
+// CHECK-LABEL: func.func @frames
+// CHECK-DAG: stablehlo.slice %arg0 [0:80] : (tensor<86xf32>) -> tensor<80xf32>
+// CHECK-DAG: stablehlo.slice %arg0 [4:84] : (tensor<86xf32>) -> tensor<80xf32>
+// CHECK: stablehlo.concatenate {{.*}}, dim = 1 : (tensor<20x4xf32>, tensor<20x4xf32>, tensor<20x2xf32>) -> tensor<20x10xf32>
+// CHECK-NOT: stablehlo.gather
+func.func @frames(%x: tensor<86xf32>) -> tensor<20x10xf32> {
+  %f = stablehlo.iota dim = 0 : tensor<20x10xi64>
+  %four = stablehlo.constant dense<4> : tensor<20x10xi64>
+  %s = stablehlo.multiply %f, %four : tensor<20x10xi64>
+  %j = stablehlo.iota dim = 1 : tensor<20x10xi64>
+  %i = stablehlo.add %s, %j : tensor<20x10xi64>
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, indices_are_sorted = false, slice_sizes = array<i64: 1>}> : (tensor<86xf32>, tensor<20x10xi64>) -> tensor<20x10xf32>
+  return %0 : tensor<20x10xf32>
+}
+
+// -----
+
+// Declined: places in no even order.
+// CHECK-LABEL: func.func @any_order
+// CHECK: stablehlo.gather
+func.func @any_order(%x: tensor<8xf32>) -> tensor<10xf32> {
+  %i = stablehlo.constant dense<[3, 7, 1, 0, 4, 2, 2, 6, 5, 7]> : tensor<10xi64>
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1>}> : (tensor<8xf32>, tensor<10xi64>) -> tensor<10xf32>
+  return %0 : tensor<10xf32>
+}
