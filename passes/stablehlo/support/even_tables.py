@@ -9,8 +9,6 @@ Rows of a slice are read by vectors; of a table each element is a load of its pl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from torch_mlir import ir
 
@@ -18,7 +16,7 @@ from . import build
 
 _MOST_PIECES = 8
 """Slices that one gather becomes: a kernel has a loop, or a comparison, for each."""
-_LEAST_RUN = 2
+_LEAST_RUN = 4
 """Elements of a slice, in the mean."""
 
 
@@ -37,7 +35,8 @@ def taken(x: ir.Value, dimension: int, table: np.ndarray) -> ir.Value | None:
 
 def _runs(x: ir.Value, dimension: int, places: np.ndarray) -> ir.Value | None:
     """The places one after the other, as few runs of even steps."""
-    pieces, start = [], 0
+    pieces: list[np.ndarray] = []
+    start = 0
     while start < len(places):
         if len(pieces) == _MOST_PIECES:
             return None
@@ -81,7 +80,7 @@ def _frames(x: ir.Value, dimension: int, rows: np.ndarray) -> ir.Value | None:
     return build.concatenate(blocks, dimension + 1)
 
 
-def _run(x: ir.Value, dimension: int, places: Sequence[int]) -> ir.Value:
+def _run(x: ir.Value, dimension: int, places: np.ndarray) -> ir.Value:
     """The elements at places an even step apart."""
     first, last = int(places[0]), int(places[-1])
     step = int(places[1]) - first if len(places) > 1 else 1
