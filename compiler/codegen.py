@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import llvmlite.binding as llvm
 from torch_mlir import ir
-from torch_mlir.dialects.llvm import translate_module_to_llvmir
+from torch_mlir._mlir_libs._mlirDialectsLLVM import translate_module_to_llvmir
 
 from hloom.dialects.target import TargetView, target_of
 from hloom.passes.common.rewriting import inner_ops, top_level

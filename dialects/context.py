@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-import types
-
-import torch_mlir.dialects.gpu.passes
-import torch_mlir.dialects.linalg.passes  # noqa: F401
+import torch_mlir.dialects.gpu.passes  # noqa: F401
 from torch_mlir import ir
-from torch_mlir._mlir_libs import _stablehlo
+from torch_mlir._mlir_libs import _mlirLinalgPasses, _stablehlo  # noqa: F401  importing the first registers linalg's passes
 from torch_mlir.dialects import affine, builtin, cf, memref, scf, tensor, vector  # noqa: F401  the bindings would, amid a pass
 from torch_mlir.passmanager import PassManager
 
@@ -18,14 +14,12 @@ from hloom.runtime.interrupts import uninterrupted
 from ._support import import_kinds, load
 from .grid import Grid
 from .lhlo import Lhlo
+from .stand_ins import stand_in
 from .thunk import Thunk
 
 _stablehlo.register_stablehlo_passes()
 
-# The bindings look for a Python module of its dialect each time they hand out an op or a type, and search the whole path again when there
-# is none (80 µs), under a lock that a forked child would find held: these dialects have none there, so empty ones stand in.
-for _name in ("stablehlo", "chlo", "vhlo", "lhlo", "thunk", "grid"):
-    sys.modules.setdefault(f"torch_mlir.dialects.{_name}", types.ModuleType(f"torch_mlir.dialects.{_name}"))
+stand_in(absent=("stablehlo", "chlo", "vhlo", "lhlo", "thunk", "grid"), unread=("linalg", "llvm"))
 
 # The bindings register stablehlo alone. A pass loads the dialects it depends on, so these two bring chlo and vhlo.
 _LOADS_CHLO_AND_VHLO = "builtin.module(func.func(stablehlo-complex-math-expander),stablehlo-legalize-to-vhlo)"

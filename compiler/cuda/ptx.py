@@ -10,7 +10,7 @@ import functools
 
 import llvmlite.binding as llvm
 from torch_mlir import ir
-from torch_mlir.dialects.llvm import translate_module_to_llvmir
+from torch_mlir._mlir_libs._mlirDialectsLLVM import translate_module_to_llvmir
 
 from hloom.dialects.target import TargetView, attach_target
 from hloom.passes.common.rewriting import ops_in, walk

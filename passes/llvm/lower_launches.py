@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from torch_mlir import ir
-from torch_mlir.dialects import llvm  # noqa: F401  the bindings would, amid the pass
 
 from ..common.launches import JOINS
 from ..common.rewriting import functions, integer, symbol_name
