@@ -10,6 +10,9 @@ from hloom.runtime.errors import ExecutionError
 
 from .cache import entries_folder, entry_path, evict
 
+_LARGEST = 1 << 28
+"""The bytes of the largest program that is kept: it would drive out the others."""
+
 
 def read_artifact(kind: str, key: str) -> Artifact | None:
     """The artifact that was written under that key, or None."""
@@ -25,7 +28,9 @@ def read_artifact(kind: str, key: str) -> Artifact | None:
 
 
 def write_artifact(kind: str, key: str, artifact: Artifact) -> None:
-    """Keeps it under that key, if the cache directory can be written."""
+    """Keeps it under that key, if the cache directory can be written and it is not too large."""
+    if sum(memoryview(blob).nbytes for blob in artifact.blobs.values()) > _LARGEST:
+        return
     with contextlib.suppress(ExecutionError, OSError):
         folder = entries_folder(kind, create=True)
         if folder is None:

@@ -15,6 +15,7 @@ from typing import Any
 from torch_mlir import ir
 
 from hloom.dialects.target import TargetView, attach_target
+from hloom.passes.common.custom_calls import calls_registered
 from hloom.passes.common.rewriting import walk
 from hloom.passes.errors import CompileError, PipelineError
 from hloom.passes.fused.planner.observed import observed_plans
@@ -138,7 +139,7 @@ class Compilation:
         with readable_names(), watching(self.watch) as watch:
             self.watch = replace(watch, timing=watch.timing or Timing())
             debug = Debug.from_environment()
-            kept = self.kept and not debug.bounds if self.machine.kind == "cpu" else True
+            kept = self.kept and not debug.bounds and not calls_registered(self.module) if self.machine.kind == "cpu" else True
             if not kept or self.dump_dir or debug.looks_on or not watch.idle:
                 return self._compiled()
             key = program_key(self.program, (self.bound, self.name, self.stage, self.profile, self.simulated))

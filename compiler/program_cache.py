@@ -1,4 +1,4 @@
-"""Programs that were compiled before for a GPU, by what they were made from: source, target, options, tools, and hloom's own code.
+"""Programs that were compiled before, by what they were made from: source, target, options, tools, and hloom's own code.
 
 Entries are `.hloom` files in the cache directory (artifact_cache.py).
 """

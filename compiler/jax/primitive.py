@@ -199,7 +199,9 @@ def _compiled(jaxpr: ClosedJaxpr, options: Options, in_place: tuple[tuple[int, i
         function = _with_a_result(jaxpr) if jaxpr.effects else jaxpr_as_fun(jaxpr)
         program = load_program(function, shapes)
         policy = None if options.policy is None else Policy.of(options.policy)
-        compilation = Compilation.of_program(program, name_of(function), target=options.target, policy=policy, in_place=dict(in_place))
+        compilation = Compilation.of_program(
+            program, name_of(function), target=options.target, policy=policy, in_place=dict(in_place), kept=True
+        )
         exe = compilation.executable()
     except CompileError as error:
         if not options.fallback:

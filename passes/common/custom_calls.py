@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from hloom.runtime.custom_calls import registered
+from hloom.runtime.custom_calls import is_registered, registered
 
 from .calls.cuda import CUDA_CALLS
 from .calls.lapack import is_lapack, targets
-from .rewriting import integers
+from .rewriting import integers, walk
 
 NUMBERS = "hloom.numbers"
 """The attribute of a call that the pass legalize-custom-calls has made."""
@@ -30,6 +30,11 @@ def aliases(op: ir.Operation) -> list[tuple[int, int]]:
 def is_known(target: str) -> bool:
     """Whether hloom knows what to do for a custom call: it is LAPACK's, JAX writes it for CUDA, or a person has registered it."""
     return is_lapack(target) or target in CUDA_CALLS or target in registered()
+
+
+def calls_registered(module: ir.Operation) -> bool:
+    """Whether the module calls what a person has registered in this process."""
+    return any(is_registered(target_of_call(op)) for op in walk(module, "stablehlo.custom_call"))
 
 
 def known_targets() -> list[str]:

@@ -1,4 +1,4 @@
-"""Programs for GPUs that were compiled before: when they are taken from the cache, and when not."""
+"""Programs that were compiled before: when they are taken from the cache, and when not."""
 
 import subprocess
 import sys
@@ -73,3 +73,36 @@ def test_programs_for_the_processor_are_not_kept(compiles, tmp_path):
 def test_the_compiler_is_imported_without_llvm():
     code = "import sys, hloom.compiler.compile; sys.exit('llvmlite' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def jitted(function, x):
+    """The result of the function compiled as another process would: nothing is left but the folder."""
+    from hloom.compiler.jax import primitive
+
+    primitive._compiled.cache_clear()
+    return hloom.jit(lambda x: function(x))(x)
+
+
+def test_hloom_jit_reads_what_another_process_wrote(compiles):
+    jnp = pytest.importorskip("jax.numpy")
+    x = jnp.linspace(-2.0, 2.0, 37)
+    first, second = (jitted(lambda x: jnp.tanh(x) * 2 + x, x) for _ in range(2))
+    assert len(compiles) == 1 and first.tobytes() == second.tobytes()
+    jitted(lambda x: jnp.tanh(x) * 3 + x, x)
+    jitted(lambda x: jnp.tanh(x) * 2 + x, x[:36])
+    assert len(compiles) == 3
+
+
+def test_what_calls_a_function_of_this_process_is_not_kept(compiles, tmp_path):
+    jax = pytest.importorskip("jax")
+    x = jax.numpy.ones(3)
+    for _ in range(2):
+        jitted(lambda x: jax.pure_callback(lambda v: v + 1, x, x), x)
+    assert len(compiles) == 2 and not (tmp_path / "cache" / "programs").exists()
+
+
+def test_a_program_too_large_is_not_kept(compiles, monkeypatch):
+    monkeypatch.setattr("hloom.compiler.artifact_cache._LARGEST", 100)
+    compiled()
+    compiled()
+    assert len(compiles) == 2
