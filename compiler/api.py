@@ -11,10 +11,10 @@ from hloom.passes.fused.planner.policy import Policy, PolicySource
 from hloom.runtime.dynamic import MOST, DynamicExecutable
 from hloom.runtime.entries import Executables
 from hloom.runtime.executable import Executable
+from hloom.runtime.garbage import known_objects_kept
 
 from .compile import Compilation
 from .frontend import name_of, read_program
-from .garbage import known_objects_kept
 from .open_program import OpenProgram
 from .source_program import SourceProgram
 

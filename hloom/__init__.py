@@ -6,6 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from hloom.runtime.forking import process_lock
+from hloom.runtime.garbage import known_objects_kept
 
 if TYPE_CHECKING:
     __version__: str
@@ -69,7 +70,7 @@ _HOME = {
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'hloom' has no attribute {name!r}")
-    with process_lock:
+    with process_lock, known_objects_kept(lasting=True):
         home = importlib.import_module(_HOME[name])
         value = home.version("hloom") if name == "__version__" else getattr(home, name)
     globals()[name] = value

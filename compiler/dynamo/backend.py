@@ -18,8 +18,9 @@ from torch._functorch.aot_autograd import SerializableAOTDispatchCompiler
 from torch._guards import TracingContext
 from torch.fx import GraphModule
 
+from hloom.runtime.garbage import known_objects_kept
+
 from ..cache import key_of
-from ..garbage import known_objects_kept
 from .call import Code, LateCode
 from .checkpoints import partition
 from .keys import About, is_told_by_torch

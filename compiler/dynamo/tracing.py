@@ -18,7 +18,8 @@ import torch._inductor.codecache
 from torch._dynamo.callback import callback_handler
 from torch.fx import GraphModule
 
-from ..garbage import known_objects_kept
+from hloom.runtime.garbage import known_objects_kept
+
 from .torch_source import torch_key
 
 

@@ -29,13 +29,13 @@ from hloom.passes.errors import CompileError
 from hloom.passes.fused.planner.policy import Policy, PolicySource
 from hloom.runtime.cpu import CpuDevice
 from hloom.runtime.executable import Executable
+from hloom.runtime.garbage import known_objects_kept
 from hloom.runtime.programs import listed
 from hloom.runtime.xla_ffi import register, registered_target
 
 from ..compile import Compilation
 from ..frontend import load_program, name_of
 from ..frontends.jax_callbacks import compiled_effects
-from ..garbage import known_objects_kept
 
 _TARGET = registered_target(jax)
 

@@ -1,14 +1,16 @@
-"""Collections while a program is compiled pass over what was there before."""
+"""Collections while hloom is imported and a program is compiled pass over what was there before."""
 
 from __future__ import annotations
 
 import gc
+import subprocess
+import sys
 
 import pytest
 
 import hloom
 from hloom.compiler import api
-from hloom.compiler.garbage import SELDOM
+from hloom.runtime.garbage import SELDOM
 
 ADD = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  %0 = stablehlo.add %x, %x : tensor<4xf32>\n  return %0 : tensor<4xf32>\n}"
 
@@ -55,3 +57,12 @@ def test_collections_come_seldom_meanwhile(often: int, monkeypatch: pytest.Monke
         assert gc.get_threshold()[0] == often
     finally:
         gc.set_threshold(*before)
+
+
+def test_imports_are_not_collected() -> None:
+    code = (
+        "import gc, hloom; before = gc.get_threshold(), gc.get_freeze_count()\n"
+        "began = []; gc.callbacks.append(lambda phase, info: began.append(phase)); hloom.compile; del gc.callbacks[:]\n"
+        "assert not began, began; assert (gc.get_threshold(), gc.get_freeze_count()) == before"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
