@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from torch_mlir import ir
 
@@ -18,7 +18,6 @@ from hloom.dialects.target import TargetView, attach_target
 from hloom.passes.common.custom_calls import calls_registered
 from hloom.passes.common.rewriting import walk
 from hloom.passes.errors import CompileError, PipelineError
-from hloom.passes.fused.planner.observed import observed_plans
 from hloom.passes.fused.planner.policy import Policy, PolicySource, attach_policy
 from hloom.runtime import pytree
 from hloom.runtime.artifact import Artifact
@@ -33,12 +32,14 @@ from .instrument import Instrumentation
 from .parsing import bytecode_of
 from .pipeline import Pipeline, run_stages, stage_number
 from .program_cache import kept_or_made, program_key
-from .report import ReportBuilder
 from .simulation import simulator, split_target
 from .source_program import SourceProgram
 from .target import resolve
 from .timing import Timing
 from .validate import readable_names
+
+if TYPE_CHECKING:
+    from .report import ReportBuilder
 
 PTX, ASSEMBLY = "ptx", "assembly"
 """What `text` takes for stages: the kernels for a GPU as its assembler reads them, and a CPU's or GPU's machine code to be read."""
@@ -178,6 +179,11 @@ class Compilation:
 
     def _compiled(self) -> Artifact:
         """The steps from top to bottom. The report reads the module where a fact first stands in it."""
+        with process_lock:  # programs that are kept need neither
+            from hloom.passes.fused.planner.observed import observed_plans
+
+            from .report import ReportBuilder
+
         report = ReportBuilder()
         if stage_number(self.stage) <= stage_number("fused"):
             if stage_number(self.stage) <= stage_number("stablehlo"):

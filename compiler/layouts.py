@@ -19,7 +19,7 @@ from collections.abc import Mapping, Sequence
 
 from torch_mlir import ir
 
-from hloom.passes.stablehlo.channels_last import LAID_OUT
+from hloom.passes.common.init_function import LAID_OUT
 from hloom.passes.stablehlo.support import build
 
 Orders = Mapping[int, Sequence[int]]

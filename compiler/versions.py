@@ -6,7 +6,6 @@ import functools
 import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 from .cache import key_of, package_version
 
@@ -18,12 +17,17 @@ def versions() -> tuple[str, ...]:
     """The versions of Python and the packages, and a digest of every file of the compiler: parts of keys (cache.py)."""
     folders = {path for name in ("compiler", "dialects", "passes") for path in _folders(name)}
     files = sorted(path for folder in folders for path in _files(folder))
-    return (sys.version, *map(package_version, _PACKAGES), key_of(Path(path).read_bytes() for path in files))
+    return (sys.version, *map(package_version, _PACKAGES), key_of(map(_contents, files)))
 
 
 def _files(folder: str) -> Iterator[str]:
     for inner, _, names in os.walk(folder):  # a fifth of the time of Path.rglob
         yield from (os.path.join(inner, name) for name in names if name.endswith((".py", ".mlir", ".toml")))
+
+
+def _contents(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
 
 
 def _folders(name: str) -> list[str]:

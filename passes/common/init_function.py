@@ -10,6 +10,8 @@ from .rewriting import captured_values, clone_with, create, functions, i64_attr,
 
 UPDATED_BY = "hloom.updated_by"
 """On an argument: which result is written into its memory."""
+LAID_OUT = "hloom.laid_out"
+"""On @main: its caller's arrays lie in another order than the source has them in."""
 
 
 def entry(module: ir.Operation, name: str) -> ir.Operation | None:

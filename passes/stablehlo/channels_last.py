@@ -40,6 +40,7 @@ from torch_mlir._mlir_libs import _stablehlo
 
 from hloom.dialects.target import TargetView, target_of
 
+from ..common.init_function import LAID_OUT
 from ..common.ops import Kind, named
 from ..common.rewriting import attributes_of, defining_op, functions, i64_array, integer, integers, padding_pairs, producer, value_of, walk
 from ..fused.planner.kernels import CHOSEN
@@ -57,8 +58,6 @@ Values = list[ir.Value] | None
 _ELEMENTWISE = frozenset(named(Kind.ELEMENTWISE))
 _SPREAD_OPS = 4
 """In a chain of ops that compute numbers of places: one a dimension, and one for padding."""
-LAID_OUT = "hloom.laid_out"
-"""On the entry of a program whose caller's arrays lie in another order than the source has them in."""
 
 
 @register_pass(
