@@ -51,7 +51,7 @@ _LINEAR_ALGEBRA = "aten::_linalg_check_errors"
 
 @contextlib.contextmanager
 def without_errors_of_linear_algebra() -> Iterator[None]:
-    """While torch traces for torch.compile: it keeps what looks for singular matrices as an effect, which no decomposition replaces."""
+    """While torch traces: it keeps what looks for singular matrices as an effect, which no decomposition replaces."""
     effect = getattr(simple_registry.singleton.find(_LINEAR_ALGEBRA), "effect", None)  # torch 2.9 has none yet
     before = effect and effect.effect
     if effect:

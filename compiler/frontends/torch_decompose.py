@@ -15,7 +15,7 @@ result is put into what was sliced, which is sliced again:
 
 Declined, and left to run_decompositions: programs that change their inputs or state, or what other views of are read, or what has a view
 that decomposes into other ops than views, as diagonals do; views by strides of a view, which read what it is a view of; ops of higher
-order; numbers that the program computes.
+order; numbers that the program computes; parameters that are made of other tensors (torchao's), which run_decompositions gives one by one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ import torch.utils._pytree as torch_pytree
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.export.graph_signature import OutputKind
 from torch.fx import Graph, Node
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
+from .torch_checks import without_errors_of_linear_algebra
 from .torch_nodes import module_of
 from .torch_registry import all_decompositions, decomposition_of
 from .torch_trace import Declined, Stays, functional_of, stays, traced
@@ -44,7 +46,8 @@ def decomposed(exported: torch.export.ExportedProgram) -> torch.export.ExportedP
         with torch.no_grad(), without_onednn():
             graph = _Decomposition().of(exported.graph)
     if graph is None:
-        return exported.run_decompositions(all_decompositions())
+        with without_errors_of_linear_algebra():
+            return exported.run_decompositions(all_decompositions())
     made = copy.copy(exported)
     made._graph_module = module_of(exported.graph_module, graph)
     return made
@@ -64,6 +67,8 @@ def without_onednn() -> Iterator[None]:
 def _is_plain(exported: torch.export.ExportedProgram) -> bool:
     """Whether it computes tensors of known shapes with ops alone, and changes nothing that outlives a call."""
     if any(spec.kind is not OutputKind.USER_OUTPUT for spec in exported.graph_signature.output_specs):
+        return False
+    if any(map(is_traceable_wrapper_subclass, (*exported.state_dict.values(), *exported.constants.values()))):
         return False
     nodes = exported.graph.nodes
     if any(node.op in ("get_attr", "call_module", "call_method") for node in nodes):

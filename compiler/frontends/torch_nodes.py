@@ -16,6 +16,8 @@ from torch.fx import Graph, GraphModule, proxy
 from torch.fx._lazy_graph_module import _LazyGraphModule, _use_lazy_graph_module
 from torch.fx.experimental import proxy_tensor
 from torch.fx.experimental.symbolic_shapes import uninteresting_files
+from torch.utils._python_dispatch import is_traceable_wrapper_subclass
+from torch.utils._pytree import tree_leaves
 
 NOT_THE_USERS = (str(Path(torch.__file__).parent), str(Path(__file__).parents[1]), "<")
 """What the files of torch and of the compiler begin with, and code that is in no file."""
@@ -50,13 +52,15 @@ def short_stacks() -> Iterator[None]:
 def quiet_notes() -> Iterator[None]:
     """While torch exports: its modes watch what forward does, and not what torch asks of a result to note its shape, strides and layout.
 
-    Each of these forty questions a result went through three modes in Python, a fifth of an export.
+    Each of these forty questions a result went through three modes in Python, a fifth of an export. Of a tensor that is made of others
+    (torchao's weights) a mode must see which are asked for.
     """
     before = proxy_tensor.track_tensor_tree
 
-    def noted(*args: Any, **keywords: Any) -> Any:
-        with DisableTorchFunction():
-            return before(*args, **keywords)
+    def noted(result: Any, *args: Any, **keywords: Any) -> Any:
+        made_of_others = any(map(is_traceable_wrapper_subclass, tree_leaves(result)))
+        with contextlib.nullcontext() if made_of_others else DisableTorchFunction():
+            return before(result, *args, **keywords)
 
     proxy_tensor.track_tensor_tree = noted  # type: ignore[assignment]
     try:

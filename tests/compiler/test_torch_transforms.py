@@ -146,3 +146,27 @@ def test_jacobians_of_a_function(name: str, compiled: Callable[..., Any]) -> Non
     """Their basis is a diagonal of zeros that is filled in place."""
     function, x = _JACOBIANS[name](lambda x: x.sin() * x.sum()), torch.randn(3)
     torch.testing.assert_close(compiled(function, x)(x), function(x))
+
+
+def test_linear_algebra_in_a_vmap() -> None:
+    """Torch keeps what looks for singular matrices as an effect of the program."""
+    torch.manual_seed(0)
+    a, b = torch.randn(4, 5, 5) + 5 * torch.eye(5), torch.randn(4, 5)
+
+    def function(a, b):
+        return torch.vmap(torch.linalg.solve)(a, b), torch.vmap(torch.linalg.inv)(a), torch.vmap(torch.linalg.cholesky)(a @ a.mT)
+
+    torch.testing.assert_close(hloom.compile(function, a, b)(a, b), function(a, b))
+
+
+def test_a_newton_step() -> None:
+    x, target = torch.randn(40, 6), torch.rand(40)
+
+    def loss(w, x, target):
+        return nn.functional.binary_cross_entropy_with_logits(x @ w, target) + 0.1 * w.square().sum()
+
+    def step(w, x, target):
+        return w - torch.linalg.solve(hessian(loss)(w, x, target), grad(loss)(w, x, target))
+
+    inputs = torch.zeros(6), x, target
+    torch.testing.assert_close(hloom.compile(step, *inputs)(*inputs), step(*inputs))

@@ -38,6 +38,12 @@ def _sum(name: str, op: TorchOp, x: Number, y: Number, alpha: Number) -> ir.Valu
     return op.operand(build.elementwise(name, _exact(op, x), build.multiply(_exact(op, op.operand(alpha)), _exact(op, y))))
 
 
+@torch_lowering("aten._neg_view")
+def negated_view(op: TorchOp, x: ir.Value) -> ir.Value:
+    """Of the imaginary part of a conjugate, which AOTAutograd takes as a view."""
+    return build.elementwise("negate", x)
+
+
 @torch_lowering("aten.mul")
 def multiply(op: TorchOp, x: Number, y: Number) -> ir.Value:
     return _product("multiply", op, x, y)
