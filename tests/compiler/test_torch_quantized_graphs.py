@@ -66,3 +66,107 @@ def test_products_with_scaled_bytes(dtype) -> None:
     x, scales = (torch.rand(*shape, generator=generator()).to(dtype) for shape in [(20, 64), (32,)])
     tolerance = {"rtol": 1e-5 if dtype == torch.float32 else 1e-2, "atol": 1e-4}
     check(lambda x, w, s: (torch._weight_int8pack_mm(x, w, s),), x, some_bytes(32, 64), scales, **tolerance)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize(
+    "x",
+    [torch.randn(9, 32, generator=generator()) * 3, torch.arange(1.0, 36).reshape(5, 7), -torch.tensor([3.1, 3.7, 3.3]), torch.zeros(4)],
+)
+def test_scales_that_a_tensor_asks_for(x, dtype) -> None:
+    """Of tensors on both sides of zero, on one, and of zeros."""
+    torch._dynamo.reset()
+    x = x.to(dtype)
+
+    def function(x):
+        scale, zero = Q.choose_qparams.tensor(x, 0, 255, 1e-5, torch.uint8)
+        number = Q.quantize_per_tensor.tensor(x.float(), scale, zero, 0, 255, torch.uint8)
+        return scale, zero, number, *Q.choose_qparams_symmetric.tensor(x, -127, 127, 1e-5, torch.int8)
+
+    check(function, x)
+    for result, wanted in zip(torch.compile(function, backend="hloom", fullgraph=True)(x), function(x), strict=True):
+        torch.testing.assert_close(result, wanted, rtol=0, atol=0)
+
+
+def test_scales_of_tokens_and_groups() -> None:
+    x, scales = torch.randn(6, 8, generator=generator()), torch.rand(6, 2, generator=generator())
+
+    def function(x, scales):
+        a, b = Q.choose_qparams_per_token_asymmetric(x, torch.int8)
+        number = Q.quantize_per_token(x, a, b, *BYTES)
+        group = Q.dequantize_per_channel_group(number, scales, None, *BYTES, 4, torch.float32)
+        return a, b, number, group, *Q.choose_qparams_per_token(x, torch.int8), Q.convert_element_type.no_fuse(x, torch.bfloat16)
+
+    check(function, x, scales)
+
+
+def _fake_quantized(x, scale, zero, scales, zeros):
+    a = torch.fake_quantize_per_tensor_affine(x, 0.03, 3, -128, 127)
+    b = torch._fake_quantize_learnable_per_tensor_affine(x, scale, zero, -128, 127, 0.5)
+    c = torch._fake_quantize_learnable_per_channel_affine(x, scales, zeros, 1, -128, 127, 0.5)
+    return a, b, c
+
+
+def _fake_quantization_inputs() -> tuple[torch.Tensor, ...]:
+    x = torch.randn(4, 5, 6, generator=generator()) * 4
+    scales = torch.rand(5, generator=generator()) * 0.05 + 0.01
+    return x, torch.tensor([0.05]), torch.tensor([0.5]), scales, torch.tensor([0.0, 2.5, -3.0, 200.0, -200.0])
+
+
+def test_numbers_quantised_and_dequantised_again() -> None:
+    """Zero points are rounded to even, and kept in range."""
+    check(_fake_quantized, *_fake_quantization_inputs())
+
+
+def test_gradients_of_fake_quantisation() -> None:
+    """By the tensor, and by scales and zero points that are learnt."""
+    torch._dynamo.reset()
+    results = []
+    for function in (_fake_quantized, torch.compile(_fake_quantized, backend="hloom", fullgraph=True)):
+        inputs = [x.clone().requires_grad_() for x in _fake_quantization_inputs()]
+        sum(each.square().sum() for each in function(*inputs)).backward()
+        results.append([x.grad for x in inputs])
+    torch.testing.assert_close(results[1], results[0], rtol=1e-4, atol=1e-4)
+
+
+class _Scaled(torch.Tensor):
+    """Bytes and a scale for each row. Ops compute with their products."""
+
+    @staticmethod
+    def __new__(cls, number, scale):
+        return torch.Tensor._make_wrapper_subclass(cls, number.shape, dtype=scale.dtype)
+
+    def __init__(self, number, scale):
+        self.number, self.scale = number, scale
+
+    def __tensor_flatten__(self):
+        return ["number", "scale"], None
+
+    @staticmethod
+    def __tensor_unflatten__(parts, rest, size, stride):
+        return _Scaled(parts["number"], parts["scale"])
+
+    @classmethod
+    def __torch_function__(cls, function, types, args=(), keywords=None):
+        if function is torch.nn.functional.linear:
+            x, weight, bias = args
+            return function(x, weight.number * weight.scale, bias)
+        with torch._C.DisableTorchFunctionSubclass():
+            return function(*args, **(keywords or {}))
+
+    @classmethod
+    def __torch_dispatch__(cls, op, types, args, keywords=None):
+        if op is not torch.ops.aten.detach.default:
+            raise NotImplementedError(op)
+        return _Scaled(args[0].number, args[0].scale)
+
+
+def test_a_weight_that_is_made_of_other_tensors() -> None:
+    """As torchao's are: the program is bound to these."""
+    torch.manual_seed(0)
+    x, scale = torch.randn(3, 6), torch.rand(4, 1)
+    layer = torch.nn.Linear(6, 4)
+    layer.weight = torch.nn.Parameter(_Scaled(some_bytes(4, 6), scale), requires_grad=False)
+    wanted = torch.nn.functional.linear(x, layer.weight.number * scale, layer.bias).detach()
+    for source in (layer, torch.export.export(layer, (x,))):
+        torch.testing.assert_close(hloom.compile(source, x)(x), wanted)

@@ -158,31 +158,6 @@ def logaddexp2(x: Tensor, y: Tensor) -> Tensor:
     return torch.where(x.isinf() & (x == y), x, both)
 
 
-@torch_decomposition("aten.fake_quantize_per_channel_affine_cachemask")
-def fake_quantize_per_channel(
-    x: Tensor, scale: Tensor, zero_point: Tensor, axis: int, quant_min: int, quant_max: int
-) -> tuple[Tensor, Tensor]:
-    shape = [1] * x.dim()
-    shape[axis] = -1
-    return _fake_quantized(x, scale.reshape(shape), zero_point.reshape(shape), quant_min, quant_max)
-
-
-def _fake_quantized(x: Tensor, scale: Tensor, zero: Tensor, least: int, largest: int) -> tuple[Tensor, Tensor]:
-    """Quantised and dequantised, and where the quantised number was in range."""
-    number = (x * (1 / scale)).round() + zero
-    inside = (number >= least) & (number <= largest)
-    return ((number.clamp(least, largest) - zero) * scale).to(x.dtype), inside
-
-
-@torch_decomposition("aten._fake_quantize_per_tensor_affine_cachemask_tensor_qparams")
-def fake_quantize_per_tensor(
-    x: Tensor, scale: Tensor, zero_point: Tensor, enabled: Tensor, quant_min: int, quant_max: int
-) -> tuple[Tensor, Tensor]:
-    made, inside = _fake_quantized(x, scale, zero_point, quant_min, quant_max)
-    on = enabled != 0
-    return torch.where(on, made, x), inside | ~on
-
-
 @torch_differentiated("aten._cdist_forward")
 @torch_decomposition("aten._cdist_forward")
 def cdist(x: Tensor, y: Tensor, p: float, compute_mode: int | None) -> Tensor:

@@ -23,7 +23,11 @@ _TRACED = {
     "dequantize_per_channel": "dequantize_per_channel",
     "quantize_per_token": "quantize_per_token",
     "dequantize_per_token": "dequantize_per_token",
+    "choose_qparams_per_token": "choose_qparams_per_token",
+    "choose_qparams_per_token_asymmetric": "_choose_qparams_per_token_asymmetric_impl",
     "_choose_qparams_per_token_asymmetric_impl": "_choose_qparams_per_token_asymmetric_impl",
+    "dequantize_per_channel_group": "dequantize_per_channel_group",
+    "convert_element_type.no_fuse": "convert_element_type",
 }
 """Ops, and the functions of torch's that are their kernels."""
 
@@ -68,3 +72,25 @@ def dequantize_by_a_tensor(
 def _number(tensor: Tensor) -> Tensor:
     """Of no dimensions, which decides no type: as the Python number that eager takes of it."""
     return tensor.reshape(())
+
+
+@torch_decomposition("quantized_decomposed.choose_qparams.tensor")
+def scale_and_zero(x: Tensor, least: int, most: int, eps: float, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """Torch's kernel takes them from the tensor as numbers."""
+    low, high = (end.reshape(1) for end in torch.aminmax(x))
+    low, high = low.clamp(max=0), high.clamp(min=0)
+    scale = _at_least((high - low) / float(most - least), eps)
+    zero = (least - torch.round(low / scale).to(torch.int32)).clamp(least, most)
+    return scale.double(), zero.long()
+
+
+@torch_decomposition("quantized_decomposed.choose_qparams_symmetric.tensor")
+def scale_around_zero(x: Tensor, least: int, most: int, eps: float, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    largest = x.abs().amax().reshape(1)
+    scale = _at_least(largest / (float(most - least) / 2), eps)
+    return scale.double(), torch.full((1,), 128 if dtype == torch.uint8 else 0, dtype=torch.int64, device=x.device)
+
+
+def _at_least(scale: Tensor, eps: float) -> Tensor:
+    """In f32, whatever the tensor is of."""
+    return torch.maximum(scale.float(), torch.full((), eps, device=scale.device))
