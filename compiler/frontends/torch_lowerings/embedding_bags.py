@@ -33,7 +33,7 @@ def embedding_bag(
 ) -> list[ir.Value | None]:
     """The rows at `indices[offsets[i]:offsets[i + 1]]` as their sum, mean or largest elements; 0 for an empty bag."""
     if any(op.used[1:]):
-        raise op.refused("only the bags are computed", "use nn.functional.embedding_bag")
+        raise op.refused("only the bags are computed, and its gradients by this form read more", _remedy(scale_grad_by_freq, sparse))
     bags, width = op.results[0].shape
     (count,) = build.shape_of(indices)
     if not count:
@@ -55,6 +55,12 @@ def embedding_bag(
             zero = build.full_like(made, 0)
             made = build.select(build.compare("EQ", held, zero), zero, made)
     return [build.convert(made, op.results[0].element_type), None, None, None]
+
+
+def _remedy(scale_grad_by_freq: bool, sparse: bool) -> str:
+    if sparse:
+        return "use sparse=False, whose gradients compile"
+    return "use scale_grad_by_freq=False" if scale_grad_by_freq else "use nn.functional.embedding_bag"
 
 
 def _scattered(
