@@ -41,6 +41,10 @@ CASES = {
     "rows of QR": (lambda x: torch.linalg.qr(x)[1], (5, 5)),
     **{f"{m} {p}": (of_samples(m, p), (2, 3, 6, 7), (2, 4, 3, 2)) for m in ("bilinear", "nearest") for p in ("zeros", "reflection")},
     "bicubic border": (of_samples("bicubic", "border"), (2, 3, 6, 7), (2, 4, 3, 2)),
+    **{
+        f"lines, {m} {p}": (of_samples(m, p), (2, 9, 6, 7), (2, 4, 3, 2))
+        for m, p in (("bilinear", "zeros"), ("bilinear", "border"), ("nearest", "zeros"), ("bicubic", "reflection"))
+    },
 }
 
 

@@ -32,15 +32,21 @@ def other_modes(x: Tensor, grid: Tensor, interpolation: int, padding: int, align
     """What is not lowered here: lines, or torch's own decomposition."""
     if interpolation == _BILINEAR and padding in (_ZEROS, _BORDER) and x.dtype == torch.float32 and x.numel():
         return NotImplemented
-    if x.shape[1] < _LEAST_CHANNELS or not x.numel() or not grid.numel():
-        return in_every_mode(x, grid, interpolation, padding, align_corners)
-    return _of_lines(x, grid, interpolation, padding, align_corners).to(x.dtype).contiguous()
+    return _of_lines_or_elements(x, grid, interpolation, padding, align_corners)
 
 
 @torch_differentiated("aten.grid_sampler_2d")
 def in_every_mode(x: Tensor, grid: Tensor, interpolation: int, padding: int, align_corners: bool) -> Tensor:
-    made = decomposition_table[torch.ops.aten.grid_sampler_2d.default](x, grid, interpolation, padding, align_corners)
+    """The gradient of lines adds lines, too."""
+    made = _of_lines_or_elements(x, grid, interpolation, padding, align_corners)
     return made + nothing_of(grid).sum() if interpolation == _NEAREST else made
+
+
+def _of_lines_or_elements(x: Tensor, grid: Tensor, interpolation: int, padding: int, align_corners: bool) -> Tensor:
+    """The latter by torch's own decomposition."""
+    if x.shape[1] < _LEAST_CHANNELS or not x.numel() or not grid.numel():
+        return decomposition_table[torch.ops.aten.grid_sampler_2d.default](x, grid, interpolation, padding, align_corners)
+    return _of_lines(x, grid, interpolation, padding, align_corners).to(x.dtype).contiguous()
 
 
 def _wide(x: Tensor) -> torch.dtype:
