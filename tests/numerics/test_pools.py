@@ -196,3 +196,16 @@ def test_parts_of_images_with_the_channels_last():
     for layer in (torch.nn.AdaptiveAvgPool2d((5, 7)), torch.nn.AdaptiveMaxPool2d((7, 3)), torch.nn.AdaptiveAvgPool2d((13, 4))):
         for image in (x, x.contiguous(memory_format=torch.channels_last)):
             torch.testing.assert_close(hloom.compile(layer, image)(image), layer(image), equal_nan=True)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("columns", [1, 2])
+def test_a_sum_and_a_maximum_of_the_same_windows(target: str, columns: int) -> None:
+    """They could be one nest of row sums, which would read what the windows have of the padding."""
+    x = np.random.default_rng(0).standard_normal((7, 3)).astype(np.float32)
+
+    def both(x):
+        spans = {"window_dimensions": (3, columns), "window_strides": (2, 3), "padding": ((2, 2), (0, 0))}
+        return lax.reduce_window(x, -np.inf, lax.max, **spans) + lax.reduce_window(x, 0.0, lax.add, **spans)
+
+    np.testing.assert_allclose(hloom.compile(both, x, target=target)(x), jax.jit(both)(x), rtol=1e-5)

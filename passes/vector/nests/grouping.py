@@ -22,6 +22,7 @@ from .nests import vector_loop
 from .rows import sums_along
 from .scans import scans
 from .streams import AHEAD_BYTES
+from .windows import is_surrounded
 from .work import Work, stride_along
 
 _ROWS_AHEAD = 8
@@ -187,6 +188,8 @@ def _row_nest(works: list[Work]) -> bool:
         return False
     if sum(w.reduces and is_contraction(read_tile_op(w.op)) for w in works) > 1:
         return False  # each has its own blocks of registers
+    if any(map(is_surrounded, works)):
+        return False  # rows of a window that lie in padding are nowhere in memory: it is reduced alone
     vector = vector_loop(works)
     return sums_along(works, vector) and all(vector_loop([w]) == vector for w in works)
 
