@@ -44,6 +44,36 @@ def fold(expression: ir.AffineExpr, dim: Callable[[int], T], constant: Callable[
     return combine(_NAMES[type(expression)], left, right)
 
 
+_FAR = 1 << 32
+"""More than any index is below zero."""
+
+
+def fold_unsigned(
+    expression: ir.AffineExpr,
+    dim: Callable[[int], T],
+    constant: Callable[[int], T],
+    combine: Callable[[str, T, T], T],
+    is_natural: Callable[[T], bool] = lambda x: False,
+) -> T:
+    """`fold` for a `combine` whose `divui` and `remui` are those of numbers without signs: it is given none that is below zero.
+
+    Such there are though no index is: `(18 - d) floordiv 3` is `(-d) floordiv 3 + 6` in a map. They are divided far above zero.
+    `is_natural` tells of a value that it is at least zero for all that.
+    """
+
+    def signed(name: str, x: tuple[T, int | None, bool], y: tuple[T, int | None, bool]) -> tuple[T, int | None, bool]:
+        """Of values, the numbers that they are if they are constants, and whether they may be below zero."""
+        (a, _, below), (b, divisor, other) = x, y
+        if name not in ("divui", "remui") or divisor is None:
+            return combine(name, a, b), None, below or other
+        if not below or is_natural(a):
+            return combine(name, a, b), None, False
+        rest = combine(name, combine("addi", a, constant(divisor * _FAR)), b)
+        return (combine("addi", rest, constant(-_FAR)), None, True) if name == "divui" else (rest, None, False)
+
+    return fold(expression, lambda d: (dim(d), None, False), lambda number: (constant(number), number, number < 0), signed)[0]
+
+
 def evaluate(expression: ir.AffineExpr, point: Sequence[Any]) -> Any:
     """The expression's value where its dims have the values `point`, of any type with the arithmetic of ints; or an int."""
     return fold(expression, point.__getitem__, int, lambda name, x, y: _ARITHMETIC[name](x, y))

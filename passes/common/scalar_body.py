@@ -16,7 +16,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import scf
 
 from ..errors import PassFailure
-from .affine import fold
+from .affine import fold_unsigned
 from .control_flow import while_loop
 from .index_emitter import emitting
 from .linear_index import LinearIndex
@@ -195,25 +195,17 @@ def linear(name: str, a: LinearIndex, b: LinearIndex) -> LinearIndex | None:
     return None
 
 
-_FAR = 1 << 32
-"""More than any index is below zero."""
-
-
 def affine(expr: ir.AffineExpr, dims: Sequence[Rep], emit: Callable[[str, Rep, Rep], Rep]) -> Rep:
     """`expr` at `dims`. `emit` computes what is not linear: an op of arith, by its name, on two values."""
 
     def combine(name: str, a: Rep, b: Rep) -> Rep:
-        if not isinstance(a, LinearIndex) or not isinstance(b, LinearIndex):
-            return emit(name, a, b)
-        total = linear(name, a, b)
-        if total is not None:
-            return total
-        if name not in ("divui", "remui") or min([a.constant, *a.terms.values()]) >= 0:
-            return emit(name, a, b)
-        rest = emit(name, a + b.constant * _FAR, b)  # may be below zero: `(18 - d) floordiv 3` is `(-d) floordiv 3 + 6` in a map
-        return emit("addi", rest, LinearIndex(constant=-_FAR)) if name == "divui" else rest
+        total = linear(name, a, b) if isinstance(a, LinearIndex) and isinstance(b, LinearIndex) else None
+        return emit(name, a, b) if total is None else total
 
-    return fold(expr, dims.__getitem__, lambda number: LinearIndex(constant=number), combine)
+    def is_natural(a: Rep) -> bool:
+        return isinstance(a, LinearIndex) and min([a.constant, a.lanes, *a.terms.values()]) >= 0
+
+    return fold_unsigned(expr, dims.__getitem__, lambda number: LinearIndex(constant=number), combine, is_natural)
 
 
 def clone_on(op: ir.Operation, operands: Sequence[ir.Value], location: ir.Location | None = None) -> list[ir.Value]:

@@ -9,7 +9,7 @@ from functools import partial
 
 from torch_mlir import ir
 
-from ...common.affine import dim_position, fold, loop_of, maps_attr, used_dims
+from ...common.affine import dim_position, fold_unsigned, loop_of, maps_attr, used_dims
 from ...common.axes import Axes, TileOp, loop_index
 from ...common.combiner import SEQUENTIAL
 from ...common.index_emitter import IndexEmitter
@@ -357,7 +357,7 @@ class TileBody:
         made = self.axes.producer(value)
         source = value if made is None else self.made[made]
         indices = [
-            fold(e, _loop if self._is_local(made, d) else partial(self._index, tile_op), index_constant, _EMITTER.emit)
+            fold_unsigned(e, _loop if self._is_local(made, d) else partial(self._index, tile_op), index_constant, _EMITTER.emit)
             for d, e in enumerate(tile_op.maps[position].results)
         ]
         return value_of("tensor.extract", ir.RankedTensorType(value.type).element_type, [source, *indices])
