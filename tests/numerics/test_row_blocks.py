@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from pathlib import Path
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -110,6 +113,19 @@ def test_one_block_has_all_rows():
     inputs = [np.random.default_rng(0).standard_normal((40, 6, 49, 16), np.float32) for _ in range(4)]
     program = gradients(attention())
     exe = hloom.compile(program, *inputs, target="cpu-avx2")
+    assert decisions(exe)
+    assert max(map(error, exe(*inputs), in_f64(program, inputs))) < 1e-6
+
+
+def test_one_block_with_its_forward():
+    """The gradient by the keys is summed in a part of what is copied to the result: both copies are equal loops, and share none."""
+    inputs = [np.random.default_rng(0).standard_normal((2, 32, 4, 16), np.float32) for _ in range(4)]
+
+    def program(q, k, v, towards):
+        result, pull = jax.vjp(partial(jax.nn.dot_product_attention, is_causal=True), q, k, v)
+        return result, *pull(towards)
+
+    exe = hloom.compile(program, *inputs, target=str(Path(__file__).parents[1] / "targets" / "small-avx2.toml"))
     assert decisions(exe)
     assert max(map(error, exe(*inputs), in_f64(program, inputs))) < 1e-6
 

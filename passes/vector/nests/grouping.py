@@ -15,7 +15,7 @@ from ...common.axes import read_tile_op
 from ...common.contraction import is_contraction
 from ...common.linear_index import LinearIndex, linear_results
 from ...common.nibbles import nibble_product
-from ...common.rewriting import walk
+from ...common.rewriting import defining_op, walk
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
 from .nests import vector_loop
@@ -131,7 +131,8 @@ def _joins(group: list[Work], work: Work, made: dict[ir.Value, Work], earlier: s
         return False
     forward = {}
     for number, value in enumerate(work.op.operands):
-        if value in earlier:
+        parts = _parts(value)
+        if not earlier.isdisjoint(parts) or (value not in made and not made.keys().isdisjoint(parts)):
             return False
         if value not in made:
             continue
@@ -141,7 +142,8 @@ def _joins(group: list[Work], work: Work, made: dict[ir.Value, Work], earlier: s
         if not same:
             return False
         forward[number] = value
-    if any(op.operands[0] in made or op.operands[0] in earlier for op in walk(work.op, "tensor.extract")):
+    looked_up = {part for op in walk(work.op, "tensor.extract") for part in _parts(op.operands[0])}
+    if not made.keys().isdisjoint(looked_up) or not earlier.isdisjoint(looked_up):
         return False
     if not all(w.reduces or _identity(w.output_maps[i]) for w in group for i in range(len(w.values))):
         return False
@@ -149,6 +151,15 @@ def _joins(group: list[Work], work: Work, made: dict[ir.Value, Work], earlier: s
         return False
     work.forward = forward
     return True
+
+
+def _parts(value: ir.Value) -> list[ir.Value]:
+    """A value and those that it shares memory with by slices: what it is cut from, or what was inserted into it."""
+    parts, op = [value], defining_op(value)
+    if op is not None and op.name in ("tensor.extract_slice", "tensor.insert_slice"):
+        for operand in list(op.operands)[: 1 if op.name == "tensor.extract_slice" else 2]:
+            parts += _parts(operand)
+    return parts
 
 
 def computed_after(
@@ -165,8 +176,9 @@ def computed_after(
         return []
     for work in group:
         read = [m for m, value in zip(work.maps, work.op.operands) if value in made]
-        looked_up = any(op.operands[0] in made for op in walk(work.op, "tensor.extract"))
-        if work.reduces or work.block is None or looked_up or not all(map(_identity, read)):
+        read_through_views = {part for value in work.op.operands for part in _parts(value)[1:]}
+        looked_up = {part for op in walk(work.op, "tensor.extract") for part in _parts(op.operands[0])}
+        if work.reduces or work.block is None or made & (read_through_views | looked_up) or not all(map(_identity, read)):
             return []
         if not _same_extents(work.extents, [first.extents[d] for d in loops]):
             return []
