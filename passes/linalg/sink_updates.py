@@ -15,6 +15,8 @@ After:
 
 So updates are not written before they are applied. Each is applied once, so that none is computed twice; plan-fusion decides what is.
 
+An input that is a view is read behind it where that is along the loops: plan-fusion sees through views.
+
 Must hold: inline-producers has run, so that one generic computes an update. Declined: generics that do more than loop, and those that read
 their inputs at other places than along their loops.
 """
@@ -26,12 +28,13 @@ from typing import TypeAlias
 
 from torch_mlir import ir
 
-from ..common.affine import dim_position, loops_where
+from ..common.affine import dim_position, index_at, loops_where, maps_attr, to_affine
+from ..common.index_expression import loops_of
 from ..common.rewriting import clone_with, defining_op, erase_unused, integer, mixed, ops_in, replace, value_of
 from ..common.scalars import Scalars
 from ..common.slices import extract_slice
 from ..registry import register_pass
-from .inlining.inlining import SLICE
+from .inlining.inlining import SLICE, point_in_base, view_base
 from .lower_to_linalg import group_functions
 from .lowering import generic
 from .lowering.generic import Generic, is_tensor, read_generic, shape_of
@@ -43,20 +46,41 @@ Place: TypeAlias = "int | ir.Value"
 def sink_updates(module: ir.Operation) -> None:
     for function in group_functions(module):
         with module.context, function.location:
-            made = [op for op in ops_in(function.regions[0].blocks[0]) if op.name == "linalg.generic" and _sinks(read_generic(op))]
+            loops = [op for op in ops_in(function.regions[0].blocks[0]) if op.name == "linalg.generic"]
+            for op in loops:
+                if _readers(op.results[0]):
+                    _read_behind_views(op)
+            made = [op for op in loops if _sinks(read_generic(op))]
             for op in reversed(made):
                 while readers := _readers(op.results[0]):
                     _compute_in(Scalars(function), readers[0], read_generic(op))
             erase_unused(made)
 
 
+def _read_behind_views(op: ir.Operation) -> None:
+    """What is read of a view at a place that is no loop's is read behind it: `x[16 i + j]` of rows that lie in one piece is `x[i, j]`."""
+    source = read_generic(op)
+    maps = list(source.maps)
+    for number, value in enumerate(source.inputs):
+        if _is_plain(maps[number]):
+            continue
+        point = point_in_base(value, tuple(index_at(e, loops_of(source.extents)) for e in maps[number].results))
+        behind = generic.affine_map(len(source.extents), list(map(to_affine, point)))
+        if _is_plain(behind):
+            op.operands[number], maps[number] = view_base(value), behind
+    op.attributes["indexing_maps"] = maps_attr(maps)
+
+
+def _is_plain(indexing: ir.AffineMap) -> bool:
+    return all(isinstance(e, ir.AffineDimExpr | ir.AffineConstantExpr) for e in indexing.results)
+
+
 def _sinks(source: Generic) -> bool:
     """Whether it is a loop over the elements of one result, each made of what lies at its place along the inputs' dims."""
     if not source.is_parallel or len(source.op.results) != 1 or any(view.operation.regions for view in source.block.operations):
         return False
-    plain = all(isinstance(e, ir.AffineDimExpr | ir.AffineConstantExpr) for indexing in source.in_maps for e in indexing.results)
     shown = sorted(dim for e in source.out_maps[0].results if (dim := dim_position(e)) is not None)
-    return plain and shown == list(range(len(source.extents)))
+    return all(map(_is_plain, source.in_maps)) and shown == list(range(len(source.extents)))
 
 
 def _readers(value: ir.Value) -> list[ir.Operation]:

@@ -112,3 +112,26 @@ func.func private @given(%x: tensor<1000xf32>, %i: tensor<300x1xi32>, %u: tensor
   }) : (tensor<1000xf32>, tensor<300x1xi32>, tensor<300xf32>) -> tensor<1000xf32>
   return %0 : tensor<1000xf32>
 }
+
+// -----
+
+// Changed: updates that are made of the first rows of what is read in one piece.
+// CHECK-LABEL: func.func private @behind_a_view(
+// CHECK-SAME: %[[Y:[a-z0-9]*]]: tensor<129x16xf32>
+// CHECK-NOT: linalg.generic
+// CHECK: scf.forall
+// CHECK: tensor.extract_slice %[[Y]]
+// CHECK: math.absf
+func.func private @behind_a_view(%y: tensor<129x16xf32>, %x: tensor<129x16xf32>, %i: tensor<31x1xi32>) -> tensor<129x16xf32> attributes {hloom.kind = "scatter"} {
+  %0 = stablehlo.reshape %y : (tensor<129x16xf32>) -> tensor<2064xf32>
+  %1 = stablehlo.slice %0 [0:496] : (tensor<2064xf32>) -> tensor<496xf32>
+  %2 = stablehlo.reshape %1 : (tensor<496xf32>) -> tensor<31x16xf32>
+  %3 = stablehlo.abs %2 : tensor<31x16xf32>
+  %4 = "stablehlo.scatter"(%x, %i, %3) <{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0],
+      scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %5 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %5 : tensor<f32>
+  }) : (tensor<129x16xf32>, tensor<31x1xi32>, tensor<31x16xf32>) -> tensor<129x16xf32>
+  return %4 : tensor<129x16xf32>
+}
