@@ -429,3 +429,16 @@ def test_sums_of_columns_are_added_to_what_a_loop_carries():
     got, wanted = jax.tree.leaves(hloom.compile(function, x, w)(x, w)), jax.tree.leaves(jax.jit(function)(x, w))
     for result, value in zip(got, wanted, strict=True):
         np.testing.assert_allclose(result, value, rtol=1e-4, atol=1e-5)
+
+
+def test_what_a_window_writes_over_is_read_beside_it():
+    """One kernel makes both results, the window in a loop of its own: what lay there would be gone for the other."""
+    x, y = np.random.default_rng(0).standard_normal((2, 8, 16)).astype(np.float32)
+
+    def function(x, y):
+        return x.at[1:3].set(y[:2]), jnp.tanh(y) + x * 0.1
+
+    wanted = jax.jit(function)(x, y)
+    found = hloom.jit(function, donate_argnums=0, fallback=False)(jnp.array(x), jnp.array(y))
+    for a, b in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)

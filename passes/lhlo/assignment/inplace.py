@@ -65,7 +65,24 @@ class InPlace:
         shape = list(wanted.shape)
         if any(list(ir.ShapedType(value.type).shape) != shape for value in returned if accesses.get(value) is _SAME):
             return frozenset()
-        return alike
+        return alike - {output for given in inputs for output in alike if self._is_read_beside(callee, given, output, accesses)}
+
+    def _is_read_beside(self, callee: str, given: int, output: int, accesses: dict[ir.Value, _Access]) -> bool:
+        """Whether the output is the input but for windows, and others are made of what these write over: a window is a loop of its own."""
+        if not self.window_update(callee, given, output):
+            return False
+        block = self.functions[callee].regions[0].blocks[0]
+        returned = list(ops_in(block)[-1].operands)
+        updates, value = [], returned[output]
+        while value != block.arguments[given]:
+            updates.append(value.owner.operation)
+            value = updates[-1].operands[0]
+        old = {block.arguments[given]}
+        for op in ops_in(block):
+            if op not in updates and not old.isdisjoint((*op.operands, *captured_values(op))):
+                old.update(op.results)
+        is_old = any(op.operands[1] in accesses for op in updates)
+        return any(value in (accesses if is_old else old) for number, value in enumerate(returned) if number != output)
 
     def _kind(self, callee: str) -> str | None:
         function = self.functions.get(callee)
