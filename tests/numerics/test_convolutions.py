@@ -318,6 +318,23 @@ def test_sequences_seen_as_images(target):
     np.testing.assert_allclose(found, jax.jit(layer)(x, window), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_momentum_behind_a_gradient_of_grouped_weights(target):
+    """Its sums go image by image: what follows them reads them when all are done."""
+    layer = Layer((15, 15), 32, 32, (3, 3), padding=around(1), groups=16, batch=7, first=False)
+
+    def step(x, window, momentum):
+        momentum = 0.9 * momentum + jax.grad(lambda w: (layer.apply(x, w) ** 2).sum())(window)
+        return window - 0.05 * momentum, momentum
+
+    rng = np.random.default_rng(0)
+    shapes = [(7, 15, 15, 32), (3, 3, 2, 32), (3, 3, 2, 32)]
+    values = [rng.standard_normal(shape, np.float32) for shape in shapes]
+    found = hloom.compile(step, *values, target=target)(*values)
+    for one, other in zip(found, jax.jit(step)(*values)):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-3)
+
+
 def test_winograd_of_some_channels_at_a_time(tmp_path):
     """Of three layers two have more channels than the second cache has room for beside their weights: their sums are of 64 each."""
     target = tmp_path / "little.toml"

@@ -413,7 +413,7 @@ class _Kernel:
 
         def fits(group: list[Work]) -> bool:
             joined = list(filter(None, map(groups.joined, group)))
-            return len(joined) == len(group) and follows_in_registers(whole, groups.lane, joined, self.target)
+            return len(joined) == len(group) and takes_after(whole, groups.lane, joined, self.target)
 
         following = after(work, fits=fits)
         whole.outputs = [storage if wanted else None for storage, wanted in zip(whole.outputs, work.outputs)]

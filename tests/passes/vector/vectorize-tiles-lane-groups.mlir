@@ -100,3 +100,47 @@ func.func private @apart(%x: tensor<5x16xf32>, %w: tensor<2x4x4x4xf32>) -> tenso
   }
   return %r : tensor<4x4x4xf32>
 }
+
+#image = affine_map<(kh, kw, k, g, f, n, h, w) -> (n, kh + h, kw + w, k + g * 2)>
+#gradient = affine_map<(kh, kw, k, g, f, n, h, w) -> (n, h, w, g, f)>
+#weight = affine_map<(kh, kw, k, g, f, n, h, w) -> (kh, kw, k, g, f)>
+#each = affine_map<(kh, kw, k, g, f) -> (kh, kw, k, g, f)>
+
+// Declined: A gradient by weights whose sums go image by image wait in memory for the next: what follows them, a step of an optimizer, is
+// computed when all are done.
+// CHECK-LABEL: func.func private @sums_of_images(
+// CHECK: %[[RATE:.*]] = arith.constant -5.000000e-02
+// CHECK: %[[IMAGES:.*]] = arith.constant 7 : index
+// CHECK: scf.for %{{.*}} = %{{.*}} to %[[IMAGES]]
+// CHECK-NOT: %[[RATE]]
+// CHECK: {{^      }}}
+// CHECK: vector.broadcast %[[RATE]]
+// CHECK: return
+func.func private @sums_of_images(%x: tensor<7x17x17x16xf32>, %g: tensor<7x15x15x8x2xf32>, %p: tensor<3x3x2x8x2xf32>) -> tensor<3x3x2x8x2xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %rate = arith.constant -0.05 : f32
+  %e = tensor.empty() : tensor<3x3x2x8x2xf32>
+  %r = scf.forall (%i) = (0) to (8) step (8) shared_outs(%o = %e) -> (tensor<3x3x2x8x2xf32>) {
+    %d = tensor.extract_slice %o[0, 0, 0, %i, 0] [3, 3, 2, 8, 2] [1, 1, 1, 1, 1] : tensor<3x3x2x8x2xf32> to tensor<3x3x2x8x2xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%d : tensor<3x3x2x8x2xf32>) -> tensor<3x3x2x8x2xf32>
+    %c = linalg.generic {indexing_maps = [#image, #gradient, #weight],
+        iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+        ins(%x, %g : tensor<7x17x17x16xf32>, tensor<7x15x15x8x2xf32>) outs(%f : tensor<3x3x2x8x2xf32>) {
+    ^bb0(%a: f32, %b: f32, %acc: f32):
+      %m = arith.mulf %a, %b : f32
+      %s = arith.addf %acc, %m : f32
+      linalg.yield %s : f32
+    } -> tensor<3x3x2x8x2xf32>
+    %n = linalg.generic {indexing_maps = [#each, #each, #each], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel"]}
+        ins(%p, %c : tensor<3x3x2x8x2xf32>, tensor<3x3x2x8x2xf32>) outs(%d : tensor<3x3x2x8x2xf32>) {
+    ^bb0(%a: f32, %b: f32, %acc: f32):
+      %m = arith.mulf %b, %rate : f32
+      %s = arith.addf %a, %m : f32
+      linalg.yield %s : f32
+    } -> tensor<3x3x2x8x2xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %n into %o[0, 0, 0, %i, 0] [3, 3, 2, 8, 2] [1, 1, 1, 1, 1] : tensor<3x3x2x8x2xf32> into tensor<3x3x2x8x2xf32>
+    }
+  }
+  return %r : tensor<3x3x2x8x2xf32>
+}
