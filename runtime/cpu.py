@@ -64,6 +64,21 @@ class _Entry:
     def give(self, frame: _Frame) -> None:
         self._idle.append(frame)
 
+    def renewed(self, addresses: Mapping[int, int], owners: Any) -> _Entry:
+        """The same entry with other buffers in some places, and the frames that wait. Calls that run go on with the older ones."""
+        made = copy.copy(self)
+        made.owners, made.fixed, made._idle = owners, list(self.fixed), []
+        while self._idle:
+            try:
+                made._idle.append(self._idle.pop())
+            except IndexError:  # another thread took the last one
+                break
+        for place, address in addresses.items():
+            made.fixed[place] = address
+            for frame in made._idle:
+                frame.pointers[place] = address
+        return made
+
 
 class CpuDevice:
     """Runs a program's native code in this process."""
@@ -74,6 +89,10 @@ class CpuDevice:
         self._functions = self._link(program)
         self._kept: dict[str, Buffer] = {}
         self._main: _Entry | None = None
+        self._init: _Entry | None = None
+        """It holds none of the arrays that it reads: a caller may have no use for them."""
+        self._has_copies = True
+        """Whether bound values are not where the caller has them."""
         self._slots: list[int] = []
         """Where the inputs' pointers go."""
         self._run: slice | None = None
@@ -216,7 +235,7 @@ class CpuDevice:
     def another(self) -> CpuDevice:
         """The same code, for other bound values beside these."""
         device = copy.copy(self)
-        device._kept, device._main = {}, None
+        device._kept, device._main, device._init, device._has_copies = {}, None, None, True
         return device
 
     def bind(self, arrays: Mapping[int, Any]) -> None:
@@ -225,17 +244,40 @@ class CpuDevice:
         made = side_by_side(program.init_results)
         if "init" in self._functions:
             fixed: dict[Slot, int] = {("argument", index): found.address for index, found in views.items()}
-            fixed |= {("result", index): address for index, (_, address) in enumerate(made)}
-            init = self._entry("init", fixed, views)
-            frame = init.take()
-            init.function(frame.address)
+            self._init = self._entry("init", fixed, None)
+            self._run_init(made)
         kept: dict[str, Buffer] = {}
         for kind, index in program.kept_slots():
             if kind == "init":
-                kept[f"init.{index}"] = made[index][0].reshape(-1).view(np.uint8).data
+                kept[f"init.{index}"] = _bytes(made[index][0])
             else:
                 kept[f"argument.{index}"] = _memory(views[index].address, self.signature.bound[index].nbytes, views[index].owner)
         self.start(kept)
+        self._has_copies = any(found.owner is not arrays[index] for index, found in views.items())
+
+    def refresh(self) -> bool:
+        """Computes anew what `init` makes of the bound arrays, which the caller still has where they were. Calls that run go on with the
+        older ones. False where that takes the arrays."""
+        main = self._main
+        if main is None or self._has_copies:
+            return False
+        if self._init is None:
+            return True
+        made = side_by_side(self.program.init_results)
+        self._run_init(made)
+        renewed = {index: made[value][1] for index, (kind, value) in enumerate(self.program.slots["main"]) if kind == "init"}
+        arrays, constants = main.owners
+        arrays = {**arrays, **{("init", number): array for number, (array, _) in enumerate(made)}}
+        self._kept = {**self._kept, **{f"init.{number}": _bytes(array) for number, (array, _) in enumerate(made)}}
+        self._main = main.renewed(renewed, (arrays, constants))
+        return True
+
+    def _run_init(self, made: Sequence[tuple[np.ndarray, int]]) -> None:
+        assert self._init is not None
+        frame = self._init.take()  # and not given back: nothing else asks for its arena
+        for slot, (_, address) in zip(self._init.results, made):
+            frame.pointers[slot] = address
+        self._init.function(frame.address)
 
     def start(self, kept: Mapping[str, Buffer]) -> None:
         arrays = {slot: _array(self.program.kept_blob(slot, kept)) for slot in self.program.kept_slots()}
@@ -260,6 +302,10 @@ class CpuDevice:
 def _run(slots: list[int]) -> slice | None:
     """Slots as a slice, if they are one."""
     return slice(slots[0], slots[-1] + 1) if slots and slots == list(range(slots[0], slots[0] + len(slots))) else None
+
+
+def _bytes(array: np.ndarray) -> Buffer:
+    return array.reshape(-1).view(np.uint8).data
 
 
 def _array(data: Buffer) -> np.ndarray:

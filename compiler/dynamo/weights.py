@@ -58,7 +58,7 @@ class Weights:
         addresses = tuple(address for address, _ in now)
         found = self.sets.pop(addresses, None) or _Set(self._unbound())
         self.sets[addresses] = self.last = found
-        if not found.holds(now):
+        if not found.holds(now) and not found.refresh(now, tensors):
             arrays = [as_array(tensor) for tensor in tensors]
             found.exe.bind({**self.constants, **dict(zip(self.operands.values(), arrays))})
             found.remember(now, tensors, arrays)
@@ -87,10 +87,20 @@ class _Set:
     def holds(self, now: list[tuple[int, int]]) -> bool:
         return now == self.known and (not self.samples or np.concatenate(self.samples).tobytes() == self.bytes)
 
+    def refresh(self, now: list[tuple[int, int]], tensors: Sequence[torch.Tensor]) -> bool:
+        """Whether the executable could take the tensors' new values from where they were."""
+        if self.known is None or len(self.samples) < len(self.tensors) or not self.exe.refresh():
+            return False
+        self._note(now, tensors)
+        return True
+
     def remember(self, now: list[tuple[int, int]], tensors: Sequence[torch.Tensor], arrays: Sequence[np.ndarray]) -> None:
+        self.samples = [_sample(array) for array, tensor in zip(arrays, tensors) if _shares(array, tensor)]
+        self._note(now, tensors)
+
+    def _note(self, now: list[tuple[int, int]], tensors: Sequence[torch.Tensor]) -> None:
         self.known = now
         self.tensors = [weakref.ref(tensor) for tensor in tensors]
-        self.samples = [_sample(array) for array, tensor in zip(arrays, tensors) if _shares(array, tensor)]
         self.bytes = np.concatenate(self.samples).tobytes() if self.samples else b""
 
     def is_gone(self) -> bool:

@@ -147,8 +147,9 @@ def test_strides():
 
 def test_layers_that_share_a_graph_are_each_bound_once(monkeypatch):
     bound = []
-    bind = Executable.bind
+    bind, refresh = Executable.bind, Executable.refresh
     monkeypatch.setattr(Executable, "bind", lambda exe, values: (bound.append(exe), bind(exe, values))[1])
+    monkeypatch.setattr(Executable, "refresh", lambda exe: (bound.append(exe), refresh(exe))[1])
     layers = [nn.Linear(16, 16) for _ in range(3)]
     fast = [torch.compile(layer, backend="hloom") for layer in layers]
     x = torch.randn(4, 16)

@@ -225,6 +225,25 @@ def test_bound_values_are_prepared_once(tmp_path):
     assert bare(ONES).tolist() == [13] * 4
 
 
+def test_bound_values_that_change_where_they_lie(tmp_path):
+    exe, values = Executable(bound_artifact()), np.ones(4, np.float32)
+    assert not exe.refresh()  # nothing is bound
+    exe.bind([values])
+    for factor in (2, 3):
+        values[:] = factor
+        assert exe.refresh() and exe(ONES).tolist() == [11 + 2 * factor] * 4
+    exe.save(tmp_path / "program.hloom")
+    assert load(tmp_path / "program.hloom")(ONES).tolist() == [17] * 4
+    other = exe.another()
+    assert not other.refresh()
+    other.bind([values])
+    values[:] = 5
+    assert other.refresh() and other(ONES).tolist() == [21] * 4
+
+    exe.bind([np.ones(8, np.float32)[::2]])  # a copy is bound
+    assert not exe.refresh()
+
+
 def test_binding_what_does_not_fit():
     exe = Executable(bound_artifact())
     with pytest.raises(ArityError, match="no value for w; nothing to bind at v"):
