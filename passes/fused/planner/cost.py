@@ -25,6 +25,8 @@ SECOND = 1_000_000_000_000
 STRIDED, TRANSPOSED = {"cuda": 4, "cpu": 16}, 2
 """Lines fetched for each line used: in a kernel as it comes, and in one that is tiled for what it reads across the lanes. A GPU's threads
 share the lines of their block; a CPU's reduction takes one for each element (f32; Zen 5: 3 to 27 times as long as after a transpose)."""
+COPIED = 3
+"""Passes over memory for a result that is not written where it replaces an argument: lines fetched to be written, and a copy's two."""
 EXPOSED = 4
 """The part of the shorter of memory and arithmetic time that is not hidden behind the longer: one in so many."""
 
@@ -62,6 +64,7 @@ class CostModel:
         self._read: dict[tuple[int, tuple[Signature, ...], int | None, int], int] = {}
         """What `_read_in` gave: most of the reads around a merge were priced before."""
         self._whole = [value.bytes * SECOND // bandwidth for value, bandwidth in zip(program.values, self._bandwidth)]
+        self._in_place = self._loops_in_place()
 
     def time(self, memory: int, arithmetic: int) -> int:
         """The time of a kernel with so much memory and arithmetic time."""
@@ -126,6 +129,14 @@ class CostModel:
         """Picoseconds to write a result: of one that is updated in place, the window."""
         return self._whole[self._written.get(value, value)]
 
+    def copied(self, p: Group, c: Group) -> int:
+        """Picoseconds to copy what a loop of the two writes over arguments, where one kernel that contracts or reduces cannot."""
+        if p.iterates == c.iterates or p.alone or c.alone or not self._in_place:
+            return 0
+        loop, other = (p, c) if p.iterates else (c, p)
+        charged, so_far = (max((self._in_place.get(op, 0) for op in group.members), default=0) for group in (loop, other))
+        return max(0, charged - so_far)
+
     def contraction(self, op: Op) -> int:
         """Picoseconds of the generated kernel's arithmetic. No tensor core multiplies what has a channel of its own for each result."""
         flops = contraction_flops(op, self.values) * op.products_percent // 100
@@ -181,6 +192,20 @@ class CostModel:
             along = tuple(s for s in signatures if s not in strided)
             touched = self.touched(value, along, group) + waste * self.touched(value, strided, group)
         return touched * SECOND // self._bandwidth[value]
+
+    def _loops_in_place(self) -> dict[int, int]:
+        """The ops of loops in the program that write results over arguments, by numbers, and what it would take not to."""
+        found: dict[int, int] = {}
+        for argument, result in self.program.updates.items():
+            loop, values = set(), [result]
+            while values:
+                producer = self.values[values.pop()].producer
+                if producer is not None and producer not in loop and self.program.ops[producer].kind is Kind.ELEMENTWISE:
+                    loop.add(producer)
+                    values.extend(self.program.ops[producer].operands)
+            if any(argument in self.program.ops[op].operands for op in loop):
+                found.update({op: found.get(op, 0) + COPIED * self._whole[result] for op in loop})
+        return found
 
 
 def lane_axis(group: Group) -> int | None:

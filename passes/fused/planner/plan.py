@@ -114,6 +114,7 @@ class Planner:
         before = sum([time for n, time in zip(nodes, alone) if n not in once])
         parts = [self.price(rule, u, v, union) for v, union in zip(targets, unions)]
         after = sum(self.cost.time(*part) for part, v in zip(parts, targets) if not (u in once and v in once))
+        after += sum(self.cost.copied(self.grouping.at(u), self.grouping.at(v)) for v in targets)
         gain = before - after - self.held(u, targets, unions)
         wish = self.wishes.of(self.grouping.at(u), [self.grouping.at(v) for v in targets], rule.name) if self.wishes else None
         if wish and not wish.forced:

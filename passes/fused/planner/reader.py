@@ -13,9 +13,10 @@ from torch_mlir import ir
 from hloom.dialects.target import target_of
 
 from ...common.byte_floats import sees_floats
+from ...common.init_function import argument_attributes, updates
 from ...common.nibbles import sees_nibbles
 from ...common.ops import FLOAT, FREE, INTEGER, Kind, name_in_table, named
-from ...common.rewriting import captured_values, functions, has_one_use, is_block_argument, location_texts, symbol_name
+from ...common.rewriting import captured_values, functions, has_one_use, is_block_argument, location_texts, ops_in, symbol_name
 from ...common.storage import MOST_PLACES
 from ...errors import InvalidProgramError
 from .access import Facts, facts_of
@@ -77,6 +78,7 @@ def read_program(module: ir.Operation) -> tuple[Program, Handles]:
             name = symbol_name(function)
             raise InvalidProgramError(f"function @{name} has several blocks", stage="fused", remedy="use stablehlo control flow")
         reader.block(blocks[0], symbol_name(function), 0)
+        reader.updates_of(function)
     return reader.finish(), reader.handles
 
 
@@ -132,6 +134,14 @@ class _Reader:
         self.blocks: list[_BlockDraft] = []
         self.location = location_texts()
         self.kinds: dict[ir.Type, tuple[tuple[int, ...], str, int, str]] = {}
+        self.updates: dict[int, int] = {}
+
+    def updates_of(self, function: ir.Operation) -> None:
+        """Reads which results are written over arguments."""
+        block = function.regions[0].blocks[0]
+        results = ops_in(block)[-1].operands
+        pairs = updates(argument_attributes(function)).items()
+        self.updates.update({self.handles.numbers[block.arguments[a]]: self.handles.numbers[results[r]] for a, r in pairs})
 
     # -- the walk --------------------------------------------------------------------------------------------------------------------
 
@@ -231,7 +241,7 @@ class _Reader:
             if self.ops[number].blocks:
                 ops[number] = self.with_captures(ops[number], ops)
         blocks = (Block(i, b.function, tuple(b.ops), frozenset(b.pinned), b.depth, b.handed) for i, b in enumerate(self.blocks))
-        return Program(tuple(self.values), tuple(ops), tuple(blocks))
+        return Program(tuple(self.values), tuple(ops), tuple(blocks), self.updates)
 
     def record(self, number: int, draft: _OpDraft, reads: tuple[Read, ...], wanted: bool) -> Op:
         """`wanted`: a result is needed as a buffer."""

@@ -8,6 +8,7 @@ A `Program` lists values, ops and blocks by number, in program order, all host f
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
 
@@ -117,11 +118,12 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """All host functions together; each record lies at its number."""
+    """All host functions together; each record lies at its number. `updates`: arguments, with the results that a call writes over them."""
 
     values: tuple[Value, ...]
     ops: tuple[Op, ...]
     blocks: tuple[Block, ...]
+    updates: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

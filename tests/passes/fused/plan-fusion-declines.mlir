@@ -353,3 +353,46 @@ func.func @main(%x: tensor<512xf32>) -> tensor<512x4xf32> {
   %2 = stablehlo.broadcast_in_dim %1, dims = [0] : (tensor<512xf32>) -> tensor<512x4xf32>
   return %2 : tensor<512x4xf32>
 }
+
+// -----
+
+// Declined: A step of Adam behind the gradient of weights stays a loop, which writes over what it updates: a contraction's kernel cannot, and
+// all three would be copied.
+// CHECK-LABEL: func.func public @main
+// CHECK-NEXT: %[[GRADIENT:.*]] = call @fusion_0
+// CHECK-NEXT: call @fusion_1({{.*}}%[[GRADIENT]]
+// CHECK: @fusion_0{{.*}}hloom.kind = "matmul"
+// CHECK: @fusion_1{{.*}}hloom.kind = "loop"
+func.func public @main(%x: tensor<64x1024xf32>, %g: tensor<64x1024xf32>, %m: tensor<1024x1024xf32> {hloom.updated_by = 0 : i64}, %v: tensor<1024x1024xf32> {hloom.updated_by = 1 : i64}, %w: tensor<1024x1024xf32> {hloom.updated_by = 2 : i64}) -> (tensor<1024x1024xf32>, tensor<1024x1024xf32>, tensor<1024x1024xf32>) {
+  %d = stablehlo.dot_general %x, %g, contracting_dims = [0] x [0] : (tensor<64x1024xf32>, tensor<64x1024xf32>) -> tensor<1024x1024xf32>
+  %c = stablehlo.constant dense<0.9> : tensor<1024x1024xf32>
+  %a = stablehlo.multiply %m, %c : tensor<1024x1024xf32>
+  %n = stablehlo.add %a, %d : tensor<1024x1024xf32>
+  %q = stablehlo.multiply %d, %d : tensor<1024x1024xf32>
+  %b = stablehlo.multiply %v, %c : tensor<1024x1024xf32>
+  %o = stablehlo.add %b, %q : tensor<1024x1024xf32>
+  %r = stablehlo.sqrt %o : tensor<1024x1024xf32>
+  %s = stablehlo.divide %n, %r : tensor<1024x1024xf32>
+  %p = stablehlo.subtract %w, %s : tensor<1024x1024xf32>
+  return %n, %o, %p : tensor<1024x1024xf32>, tensor<1024x1024xf32>, tensor<1024x1024xf32>
+}
+
+// -----
+
+// Unchanged: Nothing is written over: the step is an epilogue of the product.
+// CHECK-LABEL: func.func public @main
+// CHECK-NEXT: call @fusion_0
+// CHECK-NEXT: return
+func.func public @main(%x: tensor<64x1024xf32>, %g: tensor<64x1024xf32>, %m: tensor<1024x1024xf32>, %v: tensor<1024x1024xf32>, %w: tensor<1024x1024xf32>) -> (tensor<1024x1024xf32>, tensor<1024x1024xf32>, tensor<1024x1024xf32>) {
+  %d = stablehlo.dot_general %x, %g, contracting_dims = [0] x [0] : (tensor<64x1024xf32>, tensor<64x1024xf32>) -> tensor<1024x1024xf32>
+  %c = stablehlo.constant dense<0.9> : tensor<1024x1024xf32>
+  %a = stablehlo.multiply %m, %c : tensor<1024x1024xf32>
+  %n = stablehlo.add %a, %d : tensor<1024x1024xf32>
+  %q = stablehlo.multiply %d, %d : tensor<1024x1024xf32>
+  %b = stablehlo.multiply %v, %c : tensor<1024x1024xf32>
+  %o = stablehlo.add %b, %q : tensor<1024x1024xf32>
+  %r = stablehlo.sqrt %o : tensor<1024x1024xf32>
+  %s = stablehlo.divide %n, %r : tensor<1024x1024xf32>
+  %p = stablehlo.subtract %w, %s : tensor<1024x1024xf32>
+  return %n, %o, %p : tensor<1024x1024xf32>, tensor<1024x1024xf32>, tensor<1024x1024xf32>
+}
