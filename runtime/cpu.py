@@ -67,7 +67,7 @@ class _Entry:
     def renewed(self, addresses: Mapping[int, int], owners: Any) -> _Entry:
         """The same entry with other buffers in some places, and the frames that wait. Calls that run go on with the older ones."""
         made = copy.copy(self)
-        made.owners, made.fixed, made._idle = owners, list(self.fixed), []
+        made.owners, made.fixed, made._idle, made.by_xla = owners, list(self.fixed), [], JaxCalls()
         while self._idle:
             try:
                 made._idle.append(self._idle.pop())

@@ -81,6 +81,18 @@ def test_bound_values_that_change() -> None:
         assert _by_xla(exe)
 
 
+def test_bound_values_that_change_where_they_lie() -> None:
+    exe = hloom.compile(lambda w, x: jnp.tanh(w).T @ x, jnp.ones((4, 3)), jnp.ones(4), bind={0: jnp.zeros((4, 3))})
+    w, x = np.random.default_rng(0).random((4, 3), np.float32), jnp.arange(4.0)
+    exe.bind([w])
+    for _ in range(3):
+        for _ in range(3):
+            np.testing.assert_allclose(exe(x), np.tanh(w).T @ x, rtol=1e-5)
+        assert _by_xla(exe)
+        w *= 0.5
+        assert exe.refresh()
+
+
 @pytest.mark.parametrize("wide", [False, True])
 def test_results_of_64_bits(wide: bool) -> None:
     with jax.enable_x64(True):
