@@ -260,7 +260,7 @@ def by_index(names: Sequence[str], bind: Mapping[int | str, Any]) -> dict[int, A
         for name, leaf in _leaves(indices, key, value).items():
             index = indices.get(name) if isinstance(name, str) else name
             if index not in range(len(names)):
-                raise CompileError(f"bind names {name!r}, which is no argument", remedy=f"the arguments: {', '.join(names) or 'none'}")
+                raise CompileError(f"bind names {name!r}, which is not an argument", remedy=f"the arguments: {', '.join(names) or 'none'}")
             found[index] = leaf  # type: ignore[index]
     return found
 

@@ -131,7 +131,7 @@ def _import(
 
         return import_jax(source, examples, keywords, context)
     remedy = "give MLIR text, bytes or a path, a torch_mlir.ir.Module, a torch module or ExportedProgram, a JAX function or Exported"
-    raise InvalidProgramError(f"a {type(source).__name__} is no program", remedy=remedy)
+    raise InvalidProgramError(f"a {type(source).__name__} is not a program", remedy=remedy)
 
 
 def _has_torch_tensor(examples: Any) -> bool:

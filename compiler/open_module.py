@@ -69,7 +69,7 @@ def _open_specs(names: Sequence[str], kinds: Sequence[ir.Type], known: Sequence[
     for index, (name, kind) in enumerate(zip(names, kinds, strict=True)):
         if not isinstance(kind, ir.RankedTensorType):
             remedy = "give it a rank" if isinstance(kind, ir.UnrankedTensorType) else "hloom computes on tensors"
-            raise InvalidProgramError(f"{name} is of type {kind}, which is no tensor of known rank", stage=_STAGE, remedy=remedy)
+            raise InvalidProgramError(f"{name} is of type {kind}, which is not a tensor of known rank", stage=_STAGE, remedy=remedy)
         open_ = [f"{name}[{axis}]" if kind.is_dynamic_dim(axis) else kind.get_dim_size(axis) for axis in range(kind.rank)]
         specs.append(OpenSpec(name, str(kind.element_type), tuple(open_ if known is None else known[index])))
     return specs

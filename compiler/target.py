@@ -77,7 +77,7 @@ def load_target(name: str) -> Target:
     """The target of a known name or a TOML file. Raises TargetError."""
     if not isinstance(name, str):
         raise TargetError(
-            f"a {type(name).__name__} is no target", remedy="give a known target's name, the path of a .toml file or a hloom.Target"
+            f"a {type(name).__name__} is not a target", remedy="give a known target's name, the path of a .toml file or a hloom.Target"
         )
     if name.endswith(".toml") or os.sep in name:
         return _load(Path(name), ())

@@ -149,7 +149,7 @@ def _blob_table(path: str, manifest: dict[str, Any]) -> list[dict[str, Any]]:
 def _read_manifest(path: str, data: memoryview) -> tuple[dict[str, Any], int]:
     """The manifest, and where the blobs start."""
     if data.nbytes < _HEADER.size or data[: len(MAGIC)] != MAGIC:
-        raise DamagedFileError(f"{path} is no .hloom file", remedy="write one with hloom-compile or Executable.save")
+        raise DamagedFileError(f"{path} is not a .hloom file", remedy="write one with hloom-compile or Executable.save")
     _, version, manifest_crc, manifest_size, total, header_crc = _HEADER.unpack_from(data)
     if zlib.crc32(data[: _HEADER.size - 4]) != header_crc:
         raise DamagedFileError(f"{path}: the header is damaged", remedy="write the file again")
@@ -165,7 +165,7 @@ def _read_manifest(path: str, data: memoryview) -> tuple[dict[str, Any], int]:
     except (ValueError, RecursionError) as error:
         raise DamagedFileError(f"{path}: the manifest is no JSON: {error}", remedy="write the file again") from None
     if not isinstance(manifest, dict):
-        raise DamagedFileError(f"{path}: the manifest is no dictionary", remedy="write the file again")
+        raise DamagedFileError(f"{path}: the manifest is not a dictionary", remedy="write the file again")
     return manifest, end
 
 

@@ -295,7 +295,7 @@ class DynamicExecutable(Copied):
 
 
 def _no_shapes(given: Any) -> ShapeError:
-    return ShapeError(f"{given!r} is no set of shapes", remedy="give a shape or an array for each argument, or sizes by name")
+    return ShapeError(f"{given!r} is not a set of shapes", remedy="give a shape or an array for each argument, or sizes by name")
 
 
 def _is_shape(value: Any) -> bool:

@@ -86,7 +86,7 @@ def unpacked(artifact: Artifact) -> tuple[Interface, list[tuple[Shapes, Artifact
     in_tree, kwarg_tree = manifest["in_tree"], manifest["kwarg_tree"]
     for name, tree, kind in (("in_tree", in_tree, "tuple"), ("kwarg_tree", kwarg_tree, "dict")):
         if not isinstance(tree, dict) or kind not in tree:
-            raise _damaged(f"{name} is no {kind}")
+            raise _damaged(f"{name} is not a {kind}")
     if count(in_tree) + count(kwarg_tree) != len(signature.inputs):
         raise _damaged(f"in_tree and kwarg_tree have not {len(signature.inputs)} leaves")
     made = [_part(artifact, signature, number, part) for number, part in enumerate(manifest["specialisations"])]

@@ -156,7 +156,7 @@ def _check(program: LoadedProgram) -> None:
     """Raises DamagedFileError where parts of the manifest contradict one another."""
     signature = program.signature
     for name, structure, kind in (("in_tree", program.in_tree, "tuple"), ("kwarg_tree", program.kwarg_tree, "dict")):
-        _require(isinstance(structure, dict) and kind in structure, f"{name} is no {kind}")
+        _require(isinstance(structure, dict) and kind in structure, f"{name} is not a {kind}")
     _check_updates(program)
     calls = program.calls
     taken = pytree.count(program.in_tree) + pytree.count(program.kwarg_tree)
@@ -185,7 +185,7 @@ def _check_updates(program: LoadedProgram) -> None:
         old, new = inputs.get(argument), outputs[result]
         same = old is not None and (old.dtype, old.shape, old.order) == (new.dtype, new.shape, new.order)
         same = same and not (new.order and argument in program.state)
-        _require(same, f"updates has argument {argument}, which result {result} is no value of")
+        _require(same, f"updates has argument {argument}, which result {result} is not a value of")
 
 
 def _check_in_place(program: LoadedProgram) -> None:

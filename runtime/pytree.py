@@ -88,14 +88,14 @@ def check(structure: Structure) -> None:
 
 def _check_list(value: Any, kind: str) -> None:
     if not isinstance(value, (list, tuple)):
-        raise ValueError(f"a {kind} that is no list")
+        raise ValueError(f"a {kind} that is not a list")
 
 
 def _checked_items(items: Any) -> list[Structure]:
     """The children in a list of [key, structure] with keys that differ."""
     _check_list(items, "dict")
     if not all(isinstance(item, (list, tuple)) and len(item) == 2 and type(item[0]) in (str, int, bool, float) for item in items):
-        raise ValueError("an entry that is no key and structure")
+        raise ValueError("an entry that is not a key and structure")
     if len({key for key, _ in items}) != len(items):
         raise ValueError("a key twice")
     return [child for _, child in items]

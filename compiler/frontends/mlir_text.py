@@ -61,7 +61,7 @@ def import_module(source: ir.Module | ir.Operation | ir.OpView, context: ir.Cont
     """A copy of the module in `context`, by bytecode; it is left as it is."""
     operation = source.operation
     if operation.name != "builtin.module":
-        raise InvalidProgramError(f"a {operation.name} is no module", op=operation.name, remedy="give the builtin.module that holds it")
+        raise InvalidProgramError(f"a {operation.name} is not a module", op=operation.name, remedy="give the builtin.module that holds it")
     return Imported(parse_module(bytecode_of(operation), context))
 
 

@@ -63,7 +63,7 @@ def _read(source: Any, context: ir.Context) -> ir.Module:
     if isinstance(source, ir.Module | ir.Operation | ir.OpView):
         return import_module(source, context).module
     remedy = "register a C function, a Python function, or a StableHLO module"
-    raise InvalidProgramError(f"a {type(source).__name__} is no function for a custom call", remedy=remedy)
+    raise InvalidProgramError(f"a {type(source).__name__} is not a function for a custom call", remedy=remedy)
 
 
 def _replace(op: ir.Operation, target: str, entry: ir.Operation) -> None:

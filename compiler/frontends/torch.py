@@ -137,7 +137,9 @@ def _bind_state(exported: torch.export.ExportedProgram, changed: Sequence[str]) 
             exported.graph.erase_node(node)
             continue
         if not isinstance(spec.arg, TensorArgument):
-            raise InvalidProgramError(f"the argument {spec.arg.name} is no tensor of a known shape", remedy="export without dynamic shapes")
+            raise InvalidProgramError(
+                f"the argument {spec.arg.name} is not a tensor of known shape", remedy="export without dynamic shapes"
+            )
         if spec.kind is InputKind.USER_INPUT:
             names.append(spec.arg.name)
             continue

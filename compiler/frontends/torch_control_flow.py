@@ -110,7 +110,7 @@ class ControlFlow:
         value = operand.meta.get("val") if isinstance(operand, Node) else operand
         if not isinstance(value, torch.Tensor):
             op = str(self.node.target)
-            why, remedy = f"{op}: it takes or gives {operand}, which is no tensor", "make it one: torch.tensor(…)"
+            why, remedy = f"{op}: it takes or gives {operand}, which is not a tensor", "make it one: torch.tensor(…)"
             raise UnsupportedOpError(why, op=op, loc=str(self.loc), stage="input", remedy=remedy)
         return value
 

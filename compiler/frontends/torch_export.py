@@ -55,7 +55,7 @@ def exported_module(
 
     Raises InvalidProgramError where torch cannot export it, and where a call would change what no tensor holds."""
     if not callable(source):
-        raise InvalidProgramError(f"a {type(source).__name__} is no torch module", remedy="give a torch.nn.Module or ExportedProgram")
+        raise InvalidProgramError(f"a {type(source).__name__} is not a torch module", remedy="give a torch.nn.Module or ExportedProgram")
     if isinstance(source, (torch.jit.ScriptModule, torch.jit.ScriptFunction)):
         raise InvalidProgramError("TorchScript is not exported", remedy="give the module or function that it was scripted or traced from")
     module = source if isinstance(source, torch.nn.Module) else _Function(source)

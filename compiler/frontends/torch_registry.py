@@ -132,7 +132,7 @@ def use_torch_decompositions(*names: str) -> None:
 def _registering(table: dict[str, Callable[..., Any]], names: Sequence[str]) -> Callable[[_Function], _Function]:
     for name in names:
         if name.count(".") not in (1, 2):
-            raise ValueError(f"{name!r} is no name of a torch op: write namespace.op, or namespace.op.overload")
+            raise ValueError(f"{name!r} is not the name of a torch op: write namespace.op, or namespace.op.overload")
 
     def decorate(function: _Function) -> _Function:
         global _registered

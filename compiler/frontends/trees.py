@@ -60,7 +60,7 @@ def _structure(value: Any, seen: list[int]) -> Any:
     if dataclasses.is_dataclass(value):
         names = [f.name for f in dataclasses.fields(value)]
         return {"struct": [type(value).__name__, [[name, _structure(getattr(value, name), seen)] for name in names]]}
-    why = f"an argument or result holds a {type(value).__name__}, which is no tuple, list, dictionary, named tuple or dataclass"
+    why = f"an argument or result holds a {type(value).__name__}, which is not a tuple, list, dictionary, named tuple or dataclass"
     raise InvalidProgramError(why, remedy="take and return plain containers of arrays")
 
 

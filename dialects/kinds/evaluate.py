@@ -56,7 +56,7 @@ def _faults(op: Any, sizes: Sequence[int], inputs: int) -> Iterator[str]:
     try:
         programs = decoded(integers(op.numbers))
     except ValueError as error:
-        yield f"its numbers are no programs: {error}"
+        yield f"its numbers are not programs: {error}"
         return
     for program in programs:
         yield from program.faults(sizes, inputs)

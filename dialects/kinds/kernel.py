@@ -40,10 +40,10 @@ class LhloFusion(LhloOp, name="fusion", traits=[WRITES_OUTPUTS]):
         name = self.callee.value
         callee = named.get(name)
         if callee is None or callee.name not in ("func.func", "gpu.func"):
-            yield f"calls @{name}, which is no function of this module"
+            yield f"calls @{name}, which is not a function of this module"
             return
         if any(isinstance(v.owner, ir.Block) or v.owner.operation.name != "lhlo.ref" for v in self.operands):
-            yield "an operand is no lhlo.ref"
+            yield "an operand is not an lhlo.ref"
             return
         buffers, expected = [referenced(v) for v in self.operands], signature(callee)
         if len(expected) != len(buffers):
@@ -86,7 +86,7 @@ class ThunkKernel(ThunkOp, name="kernel"):
         name = self.callee.value
         callee = named.get(name)
         if callee is None or callee.name not in ("func.func", "llvm.func", "gpu.func"):
-            yield f"runs @{name}, which is no function of this module"
+            yield f"runs @{name}, which is not a function of this module"
         elif callee.name != "llvm.func":
             sizes, expected = [size for _, _, size in self._slices()], [byte_size(kind) for kind in signature(callee)]
             if sizes != expected:
@@ -95,7 +95,7 @@ class ThunkKernel(ThunkOp, name="kernel"):
     def obstacle(self, named: dict[str, ir.Operation]) -> tuple[str, str | None] | None:
         name = self.callee.value
         if name in named and named[name].name != "llvm.func":
-            return f"the kernel @{name} is no llvm.func yet", "lower the kernels before the thunks"
+            return f"the kernel @{name} is not an llvm.func yet", "lower the kernels before the thunks"
         if self.tiles.value < 0:
             return f"the kernel @{name} has no hloom.tiles", "run the vector stage before lower-thunks"
         return None

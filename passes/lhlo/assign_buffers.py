@@ -85,7 +85,7 @@ def _called(host: ir.Operation, groups: dict[str, ir.Operation]) -> list[str]:
     for call in walk(host, "func.call"):
         name = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
         if name not in groups or not groups[name].regions[0].blocks:
-            message = f"calls @{name}, which is no group with a body"
+            message = f"calls @{name}, which is not a group with a body"
             raise PassFailure(message, op=call.name, loc=str(call.location), stage="lhlo", remedy="run plan-fusion first")
         names.append(name)
     return names

@@ -151,7 +151,7 @@ def _syrk(op: ir.Operation) -> list[ir.Value]:
     batch, rows = shape[:-2], build.shape_of(a)[-1:] if turned else build.shape_of(a)[-2:-1]
     ranks = [value.type.rank for value in (a, alpha, beta)]
     if shape != [*batch, *rows, *rows] or ranks != [len(shape), 0, 0] or build.shape_of(a)[:-2] != batch or op.results[0].type != c.type:
-        raise where.invalid(f"has an A of type {a.type} and a C of type {c.type}, or factors that are no scalars")
+        raise where.invalid(f"has an A of type {a.type} and a C of type {c.type}, or factors that are not scalars")
     contracted = [len(batch) + (0 if turned else 1)]
     together = list(range(len(batch)))
     dims = build.dot_dimensions(together, together, contracted, contracted)

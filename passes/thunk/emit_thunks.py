@@ -115,7 +115,7 @@ class _Emitter:
         """Creates the op's thunk: its fields are the op's slices and attributes, and what the op computes for it."""
         view = op.opview
         if not isinstance(view, lhlo.LhloOp):
-            raise PassFailure("the host function holds an op that is no lhlo op", op=op.name, loc=str(op.location), stage="thunk")
+            raise PassFailure("the host function holds an op that is not an lhlo op", op=op.name, loc=str(op.location), stage="thunk")
         first = len(op.operands) - view.written
         reads, writes = (self._of(*part) for part in (list(op.operands)[:first], list(op.operands)[first:]))
         known = {**attributes_of(op), "reads": reads, "writes": writes, **view.computed(self.named)}

@@ -190,7 +190,7 @@ REFUSED = {
     "not utf-8": (b"\xff\xfe\x00", ParseError, "0xff"),
     "truncated": (artifact(TEXT)[:-20], ParseError, "artifact"),
     "no bytecode": (b"ML\xefRgarbage", ParseError, "bytecode|malformed|section"),
-    "no program": (42, InvalidProgramError, "int is no program"),
+    "no program": (42, InvalidProgramError, "int is not a program"),
 }
 
 

@@ -109,8 +109,8 @@ def test_shapes_that_the_program_has_not(shapes):
     ("given", "said"),
     [
         ({"n": 3}, r"sizes should be given for arg0\[0\], got n"),
-        ({"arg0[0]": 2.5}, r"\{'arg0\[0\]': 2.5\} is no set of shapes"),
-        (3, "3 is no set of shapes"),
+        ({"arg0[0]": 2.5}, r"\{'arg0\[0\]': 2.5\} is not a set of shapes"),
+        (3, "3 is not a set of shapes"),
     ],
 )
 def test_what_is_no_set_of_shapes_is_told(given, said):

@@ -28,7 +28,7 @@ ROWS = {
     "empty": ("", "HL103"),
     "empty module": ("module {}", "HL103"),
     "a module in a module": ("module { module { func.func @main() { return } } }", "HL103"),
-    "words": ("this is no program", "HL102"),
+    "words": ("this is not a program", "HL102"),
     "bytes that are no text": (b"\xff\xfe\x00", "HL102"),
     "bytecode cut short": (b"ML\xefR\x0d", "HL102"),
     "a million brackets": (main("(" * 1_000_000), "HL102"),

@@ -39,7 +39,7 @@ def follow(tracer: Tracer, op: ir.Operation, point: Point) -> Rule:
     if kind_of(op) is Kind.INDEXING:
         name = op.name.removeprefix("stablehlo.")
         raise Obstacle(Code.LOOP_CROSS_TILE, f"an element may come from anywhere in its operand ({name})", op.results[0])
-    raise Obstacle(Code.LOOP_BODY, f"{op.name.removeprefix('stablehlo.')} in its body is no code of one element", op.results[0])
+    raise Obstacle(Code.LOOP_BODY, f"{op.name.removeprefix('stablehlo.')} in its body is not code of one element", op.results[0])
 
 
 def _where(op: ir.Operation, point: Point, starts: tuple[int, ...] = (), ranges: Point = ()) -> list[Point]:

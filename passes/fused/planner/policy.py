@@ -129,7 +129,7 @@ class Policy:
         if isinstance(source, Mapping):
             return cls.from_entries(source, "policy")
         if not isinstance(source, str | os.PathLike):
-            raise PolicyError(f"{source!r} is no policy", remedy="give a hloom.Policy, a dictionary or the path of a .toml file")
+            raise PolicyError(f"{source!r} is not a policy", remedy="give a hloom.Policy, a dictionary or the path of a .toml file")
         try:
             entries = tomllib.loads(Path(source).read_text())
         except OSError as error:

@@ -30,7 +30,7 @@ def _while(low: Lowering, op: ir.Operation) -> None:
     try:
         parts = parts_of(op)
     except Obstacle as obstacle:
-        raise unsupported(op, f"a loop that is no scalar code: {obstacle.reason}") from None
+        raise unsupported(op, f"a loop that is not scalar code: {obstacle.reason}") from None
     for part in parts:
         made = iter((lower_sequential if part.streams else _lower_parallel)(low, part))
         for number in part.roots:

@@ -119,7 +119,9 @@ class Lowering:
                 return local[old]
             known = self.scalar_constant(old)
             if known is None:
-                raise unsupported(defining_op(old) or block.owner, f"the body of {name} uses a value from outside it that is no constant")
+                raise unsupported(
+                    defining_op(old) or block.owner, f"the body of {name} uses a value from outside it that is not a constant"
+                )
             return known
 
         for op in ops_in(block):

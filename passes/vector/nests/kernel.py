@@ -142,7 +142,7 @@ class _Kernel:
         for start in self.tiled.forall.operands:
             if start not in self.empties and start not in list(self.tiled.block.arguments):
                 where = {"op": self.tiled.forall.name, "loc": str(self.tiled.forall.location), "stage": "vector"}
-                raise PassFailure("a tile loop updates a value that is no argument", **where)
+                raise PassFailure("a tile loop updates a value that is not an argument", **where)
 
     def _stream_ahead(self, tensor: ir.Type) -> int:
         """The prefetch distance in elements for what no near cache holds: the processor's own prefetching stops at each page."""
@@ -240,7 +240,7 @@ class _Kernel:
         self._emit_ops(ops)
         if [self.storage[value] for value in last.operands] != places:
             where = {"op": last.name, "loc": str(last.location), "stage": "vector"}
-            raise PassFailure("a loop or branch in a tile makes a tensor that is no update of the one it takes", **where)
+            raise PassFailure("a loop or branch in a tile makes a tensor that is not an update of the one it takes", **where)
 
     def _inside(self, op: ir.Operation) -> None:
         result = op.results[0]

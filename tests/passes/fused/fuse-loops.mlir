@@ -324,7 +324,7 @@ module {
 // -----
 
 // Declined: Outside code is no scalar code.
-// CHECK: code = "LOOP_BODY"{{.*}}reason = "custom_call in its body is no code of one element"
+// CHECK: code = "LOOP_BODY"{{.*}}reason = "custom_call in its body is not code of one element"
 // CHECK-LABEL: func.func @outside(
 // CHECK: stablehlo.while
 module {

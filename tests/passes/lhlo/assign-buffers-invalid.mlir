@@ -11,7 +11,7 @@ func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
 
 // Declined: A call of what is no group.
 func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error @+1 {{calls @helper, which is no group with a body}}
+  // expected-error @+1 {{calls @helper, which is not a group with a body}}
   %0 = call @helper(%a) : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }

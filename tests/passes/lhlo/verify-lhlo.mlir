@@ -17,7 +17,7 @@ func.func @main(%p: memref<4xi8>, %a: memref<4xi8>, %arena: memref<64xi8>) {
 // Declined: A group that is not there.
 func.func @main(%a: memref<4xf32>, %arena: memref<0xi8>) {
   %0 = "lhlo.ref"(%a) : (memref<4xf32>) -> !lhlo.buffer
-  // expected-error @+1 {{calls @gone, which is no function of this module}}
+  // expected-error @+1 {{calls @gone, which is not a function of this module}}
   "lhlo.fusion"(%0) {callee = @gone, inplace = array<i64>, source = [], operandSegmentSizes = array<i32: 0, 1>} : (!lhlo.buffer) -> ()
   return
 }

@@ -18,7 +18,7 @@ memref.global "private" constant @c : memref<2xf32> = dense<1.0>
 
 // Declined: A kernel that is not there.
 "thunk.program"() ({
-  // expected-error @+1 {{runs @f, which is no function of this module}}
+  // expected-error @+1 {{runs @f, which is not a function of this module}}
   "thunk.kernel"() {callee = @f, cost_ps = 1 : i64, grain = 0 : i64, tiles = -1 : i64, reads = array<i64: 0, 0, 32>, writes = array<i64: 1, 0, 32>, source = []} : () -> ()
 }) {arena_bytes = 64 : i64, argument_bytes = array<i64: 32>, constants = [], result_bytes = array<i64: 32>, signature = (tensor<8xf32>) -> tensor<8xf32>, sym_name = "main", value_attributes = [{}, {}]} : () -> ()
 
