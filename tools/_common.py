@@ -55,8 +55,10 @@ class ToolParser(argparse.ArgumentParser):
         self.add_argument("program", help=input_help, nargs="?" if optional else None)
         self.add_argument("--target", default="auto", help=target_help(target_before))
         self.add_argument("--policy", metavar="FILE", help="a .toml file that overrides what cost decides (docs/policy.md)")
-        self.add_argument("--function", "--entry", default="main", metavar="NAME", help="the entry, of a program that has several")
-        shape = "the types of all inputs, of a program of open shapes: 5x8xf32,8xf32"
+        self.add_argument(
+            "--function", "--entry", default="main", metavar="NAME", help="which function to take, where the program has several entries"
+        )
+        shape = "the types of all inputs, for a program of open shapes: 5x8xf32,8xf32"
         self.add_argument("--shape", action="append", default=[], metavar="TYPES", help=shape)
         self.add_argument("--bind", default="", metavar="N,N-N", help=bind_help)
 
@@ -98,7 +100,7 @@ def boolean(text: str) -> bool:
         return True
     if text.lower() in ("false", "0"):
         return False
-    raise PipelineError(f"true or false wanted, got {text!r}")
+    raise PipelineError(f"expected true or false, got {text!r}")
 
 
 def read_input(path: str) -> bytes:
@@ -127,7 +129,8 @@ def write_output(path: str, data: str | bytes) -> None:
 def target_help(before: str = "") -> str:
     """The help text of --target. It is read by tools that run without the compiler, so it names the files and imports nothing."""
     known = sorted(Path(file.name).stem for file in resources.files("hloom.compiler").joinpath("targets").iterdir())
-    return f"{before}auto for this machine's GPU, if it has one, or processor, cpu, a .toml file, or a known target: {', '.join(known)}"
+    here = "auto (this machine's GPU if it has one, else its processor), cpu (its processor)"
+    return f"{before}{here}, a .toml file, or one of {', '.join(known)}"
 
 
 def compilation(source: bytes, options: argparse.Namespace, **more: Any) -> Compilation:

@@ -17,7 +17,11 @@ _GROWTH = re.compile(rf"({'|'.join(_GROWS)})(?::(\d+(?:\.\d+)?)%?)?")
 _LEAST = 1.0
 """Percent by which a figure may grow where the condition does not say."""
 
-HELP = f"exit 1 where one holds: a decision's code, {SPILLS} (registers of a GPU), with --diff what grew: {', '.join(_GROWS)} (:PERCENT)"
+HELP = (
+    f"exit 1 where a condition holds: the code of a decision, {SPILLS} (a GPU's registers), "
+    f"or with --diff what grew by more than PERCENT (1): "
+    f"{', '.join(f'{each}[:PERCENT]' for each in _GROWS)}"
+)
 
 
 def failures(conditions: str, data: Mapping[str, Any], old: Mapping[str, Any] | None) -> Iterator[str]:

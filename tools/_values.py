@@ -41,10 +41,11 @@ def read_values(texts: Sequence[str], specs: Sequence[TensorSpec], role: str = "
         elif len(arrays) < len(specs):
             arrays.append(_value(text, specs[len(arrays)]))
         else:
-            raise ArityError(f"{text!r} is one value too many: the program has {len(specs)}")
+            raise ArityError(f"{text!r} is one value too many", remedy=f"the program has {len(specs)}: leave it out")
     if len(arrays) != len(specs):
         wanted = ", ".join(f"{spec.name}: {spec}" for spec in specs) or "none"
-        raise ArityError(f"{len(specs)} values are wanted, got {len(arrays)}", remedy=f"give one for each of {wanted}")
+        counted = "1 value" if len(specs) == 1 else f"{len(specs)} values"
+        raise ArityError(f"expected {counted}, got {len(arrays)}", remedy=f"give one for each of {wanted}; random alone gives all")
     return [_fitted(array, spec) for array, spec in zip(arrays, specs)]
 
 
@@ -64,7 +65,7 @@ def _value(text: str, spec: TensorSpec) -> np.ndarray:
         return random_array(spec, np.random.default_rng(int(match["seed"] or 0)))
     match = _TYPED.fullmatch(text)
     if match is None or match["dtype"] not in NAMES:
-        raise InputError(f"{text!r} is no value", remedy="write 4x8xf32=1.5, 4xf32=1,2,3,4, @file.npy, @file.npz or random:7")
+        raise InputError(f"{text!r} is not a value", remedy="write 4x8xf32=1.5, 4xf32=1,2,3,4, @file.npy, @file.npz or random:7")
     given = TensorSpec(spec.name, match["dtype"], tuple(int(size) for size in match["shape"].split("x")[:-1]))
     _require_fit(given.dtype, given.shape, spec)
     if match["values"] and match["values"].startswith("@"):
@@ -81,7 +82,7 @@ def _value(text: str, spec: TensorSpec) -> np.ndarray:
             values = np.array([float(word) for word in words])
         array = values.astype(spec.numpy_dtype)
     except (ValueError, KeyError, OverflowError):
-        raise DtypeError(f"{text!r} has values that are no {spec.dtype}") from None
+        raise DtypeError(f"{text!r} has values that are not {spec.dtype}") from None
     if array.size == 1:
         return np.full(spec.shape, array[0], spec.numpy_dtype)
     if array.size != np.prod(spec.shape):
@@ -99,7 +100,7 @@ def _read_file(path: str, role: str) -> list[np.ndarray]:
     except OSError as error:
         raise MissingFileError(f"{path} cannot be read: {error.strerror or error}") from None
     except (ValueError, EOFError, KeyError, zipfile.BadZipFile, NotImplementedError) as error:
-        raise InputError(f"{path} is no .npy or .npz file: {error}") from None
+        raise InputError(f"{path} is not a .npy or .npz file: {error}") from None
 
 
 def _read_elements(path: str, spec: TensorSpec) -> np.ndarray:

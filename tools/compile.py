@@ -2,14 +2,15 @@
 
 hloom-compile mlp.mlir -o mlp.hloom
 hloom-compile mlp.mlir --to=tiled                    the program at that stage, as text
+hloom-compile mlp.mlir --dump=out                    the program at every stage, a file each in out/
 hloom-compile mlp.mlir --target=sm_90a --to=ptx      its kernels for a GPU
-hloom-compile mlp.mlir --to=assembly                 its machine code, to be read; of a GPU (SASS), too
-hloom-compile mlp.mlir --policy=mine.toml -o mlp.hloom    what the policy asks for goes before what cost decides
-hloom-compile mlp.mlir --tune=60 -o mlp.hloom             measures for a minute what else could be decided, and writes mlp.policy.toml
-hloom-compile fused.mlir --from=fused -o mlp.hloom   a dump, perhaps edited, taken up again
+hloom-compile mlp.mlir --to=assembly                 its machine code as text; for a GPU, SASS
+hloom-compile mlp.mlir --policy=mine.toml -o mlp.hloom    the policy overrides what cost decides
+hloom-compile mlp.mlir --tune=60 -o mlp.hloom             measures other decisions for a minute, writes the best to mlp.policy.toml
+hloom-compile fused.mlir --from=fused -o mlp.hloom   goes on from a dump, which may have been edited
 hloom-compile mlp.mlir --verify -o mlp.hloom         checked against the reference interpreter before it is written
 hloom-compile mlp.mlir --bind=1-4 -o mlp.hloom       inputs 1 to 4 are weights, bound once after loading
-hloom-compile open.mlir --shape=1x8xf32 --shape=64x8xf32 -o open.hloom    a program of open shapes: for these shapes of its inputs
+hloom-compile open.mlir --shape=1x8xf32 --shape=64x8xf32 -o open.hloom    a program of open shapes, for these two
 hloom-compile model.mlir --function=prefill,decode -o model.hloom         several entries in one file
 """
 
@@ -46,12 +47,13 @@ def main(argv: list[str] | None = None) -> int:
 
 def _compile(argv: list[str]) -> int:
     options = _parser().parse(argv)
-    if not options.to and not options.output and not options.calibrate:
-        raise PipelineError("nothing says where the compiled program goes", remedy="give -o out.hloom, or --to=STAGE to see it on the way")
     if options.calibrate:
         return _calibrate(options)
     if options.program is None:
         raise PipelineError("no program is given", remedy="name a .mlir, .mlirbc or .vhlo file, or - for stdin")
+    if not (options.to or options.output or options.dump):
+        remedy = "give -o out.hloom, --to=STAGE for its text at one stage, or --dump=DIR for all of them"
+        raise PipelineError("nothing says where the compiled program goes", remedy=remedy)
     options.source = read_input(options.program)
     entries = options.function.split(",")
     if options.tune is not None:
@@ -67,7 +69,7 @@ def _compile(argv: list[str]) -> int:
     if options.output == "-":
         whole.write(sys.stdout.buffer)
         sys.stdout.buffer.flush()
-    else:
+    elif options.output:
         whole.save(options.output)
     return 0
 
@@ -162,15 +164,17 @@ def _parser() -> ToolParser:
     parser = ToolParser("hloom-compile", description=__doc__)
     bind = "inputs (by index) that are bound once instead of given at each call"
     parser.add_program("MLIR text, bytecode or a VHLO artifact; - for stdin", bind, optional=True)
-    parser.add_argument("-o", dest="output", metavar="FILE", help="the .hloom file, or where the text of --to goes; - is stdout")
+    parser.add_argument("-o", dest="output", metavar="FILE", help="where the .hloom file goes, or the text of --to; - is stdout")
     verify = "run the program on random inputs beside the reference interpreter; if they differ, name the first op, write nothing"
     parser.add_argument("--verify", action="store_true", help=verify)
-    tune = "measure for so many seconds (60) what else could be decided; the outcome is the file of --policy, else one beside -o"
+    tune = "measure other decisions for SECONDS (60), and write the best as a policy: to the file of --policy, else beside -o"
     parser.add_argument("--tune", nargs="?", const="60", metavar="SECONDS", help=tune)
-    calibrate = "no program: measure this machine, and write a target file that --target takes to -o"
+    calibrate = "take no program: measure this machine, and write a target file to -o, for --target"
     parser.add_argument("--calibrate", action="store_true", help=calibrate)
-    parser.add_argument("--from", dest="from_", default="input", choices=STAGE_NAMES, metavar="STAGE", help="the stage the input is at")
-    to = "stop there and write it as text; ptx: kernels alone; assembly: machine code, of GPUs too"
+    parser.add_argument(
+        "--from", dest="from_", default="input", choices=STAGE_NAMES, metavar="STAGE", help="the stage that the input is at"
+    )
+    to = "stop at this stage and write the program as text; ptx: a GPU's kernels; assembly: machine code (SASS for a GPU)"
     parser.add_argument("--to", choices=(*STAGE_NAMES, PTX, ASSEMBLY), metavar="STAGE", help=to)
     parser.add_argument("--dump", type=Path, metavar="DIR", help="write the program at every stage into this folder")
     parser.add_argument("--mlir-print-debuginfo", action="store_true", help="write locations too, with --to and --dump")

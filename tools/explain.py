@@ -1,10 +1,11 @@
 """hloom-explain: what became of every op of a program, and why.
 
 hloom-explain mlp.mlir                      tables: groups, ops, decisions, times
-hloom-explain mlp.hloom --json=mlp.json     a compiled program tells the same
+hloom-explain mlp.hloom --json=mlp.json     the same of a compiled program, as JSON
 hloom-explain mlp.mlir --html=mlp.html      one page that needs nothing beside it
 hloom-explain model.hloom --entry=decode    one of several entries; without it, all
-hloom-explain mlp.mlir --suggest            the rules of a policy that would change what was decided; --suggest='NO_GAIN add' some of them
+hloom-explain mlp.mlir --suggest            for each decision, the rule of a policy that would change it
+hloom-explain mlp.mlir --suggest='NO_GAIN add'    only for decisions that have these words
 hloom-explain mlp.mlir --diff=old.json      what changed since; --diff=old.hloom likewise
 hloom-explain mlp.mlir --fail-on=NO_GAIN    for CI: exit status 1 where a decision is of that code
 """
@@ -68,7 +69,7 @@ def _old(options: argparse.Namespace) -> dict[str, Any]:
     try:
         return Report.of({"report": json.loads(read_input(options.diff))}).data
     except ValueError as error:
-        raise DamagedFileError(f"{options.diff} is no report: {error}", remedy="write one by hloom-explain --json") from None
+        raise DamagedFileError(f"{options.diff} is not a report: {error}", remedy="write one by hloom-explain --json") from None
 
 
 def _reports(options: argparse.Namespace) -> dict[str, Report]:
@@ -76,7 +77,7 @@ def _reports(options: argparse.Namespace) -> dict[str, Report]:
     if not is_artifact(options.program):
         return {options.function: _of_program(options)}
     if options.policy:
-        raise ExecutionError("what a policy decides was settled when the file was written", remedy="give --policy to hloom-compile")
+        raise ExecutionError("--policy was decided when the file was written", remedy="give --policy to hloom-compile")
     return _of_file(options.program, options)
 
 
@@ -117,11 +118,13 @@ def _of_shapes(artifact: Artifact, options: argparse.Namespace) -> Artifact:
 def _parser() -> ToolParser:
     parser = ToolParser("hloom-explain", description=__doc__)
     parser.add_program(".hloom file, or MLIR text or bytecode (- for stdin)", "inputs (by index) that are bound once")
-    parser.add_argument("--json", metavar="FILE", help="write JSON there; - for stdout")
-    parser.add_argument("--html", metavar="FILE", help="write one HTML page there")
-    suggest = "print the rule that changes each decision, the dearest first; WORDS: only where all of these stand in the record or the rule"
+    parser.add_argument("--json", metavar="FILE", help="write the report as JSON; - is stdout")
+    parser.add_argument("--html", metavar="FILE", help="write the report as one HTML page, the explorer")
+    suggest = (
+        "print the policy rule that would change each decision, the most expensive first; WORDS: only where record or rule has them all"
+    )
     parser.add_argument("--suggest", nargs="?", const="", metavar="WORDS", help=suggest)
-    parser.add_argument("--diff", metavar="OLD", help="tell what changed since that report: a .json that --json wrote, or a .hloom file")
+    parser.add_argument("--diff", metavar="OLD", help="print what changed since a report: a .json that --json wrote, or a .hloom file")
     parser.add_argument("--fail-on", metavar="CONDITION,…", help=_fail_on.HELP)
     return parser
 

@@ -1,7 +1,8 @@
-"""hloom-opt: runs passes over an MLIR program, with mlir-opt's habits.
+"""hloom-opt: runs passes over an MLIR program, with mlir-opt's flags.
 
     hloom-opt in.mlir --plan-fusion --canonicalize
     hloom-opt in.mlir --pass-pipeline='builtin.module(plan-fusion{max-instances=64},func.func(cse))'
+    hloom-opt in.mlir --stage-stablehlo --stage-fused --mlir-print-ir-after-change
 
 hloom's Python passes and upstream's C++ passes mix freely; passes run in the order in which they are named. One dash is as good as two.
 """
@@ -34,7 +35,7 @@ from ._common import ToolParser, boolean, read_input, run_tool, write_output
 _PASS = re.compile(r"--?(?P<name>[A-Za-z][A-Za-z0-9_\-]*)(?:=(?P<plain>.*)|\{(?P<braced>.*)\})?", re.DOTALL)
 _SPLIT = "// -----"
 
-EPILOG = """Passes: --<pass>, --<pass>=\"option=value …\" or --<pass>{option=value …}; --list-passes names hloom's.
+EPILOG = """Passes: --<pass>, --<pass>=\"option=value …\" or --<pass>{option=value …}; --list-passes lists hloom's.
 Pipelines of a whole stage: --stage-<name>. HLOOM_DEBUG (docs/debug.md) turns dumps and timing on in any tool."""
 
 
@@ -208,10 +209,17 @@ def _parser() -> ToolParser:
     crash, local = "on failure, leave the input and the pipeline in FILE", "with the above: only the failing pass and the IR before it"
     add("--mlir-pass-pipeline-crash-reproducer", dest="reproducer", type=Path, metavar="FILE", help=crash)
     add("--mlir-pass-pipeline-local-reproducer", dest="local_reproducer", action="store_true", help=local)
-    add("--mlir-print-ir-before-all", dest="before_all", action="store_true")
-    add("--mlir-print-ir-after-all", dest="after_all", action="store_true")
-    add("--mlir-print-ir-before", dest="print_before", type=_names, default=(), metavar="PASS[,PASS]")
-    add("--mlir-print-ir-after", dest="print_after", type=_names, default=(), metavar="PASS[,PASS]")
+    add("--mlir-print-ir-before-all", dest="before_all", action="store_true", help="print the IR before each pass")
+    add("--mlir-print-ir-after-all", dest="after_all", action="store_true", help="print the IR after each pass")
+    add(
+        "--mlir-print-ir-before",
+        dest="print_before",
+        type=_names,
+        default=(),
+        metavar="PASS[,PASS]",
+        help="print the IR before these passes",
+    )
+    add("--mlir-print-ir-after", dest="print_after", type=_names, default=(), metavar="PASS[,PASS]", help="print the IR after these passes")
     add("--mlir-print-ir-after-change", dest="after_change", action="store_true", help="print the IR after passes that changed it")
     add("--mlir-print-ir-after-failure", dest="after_failure", action="store_true", help="print the IR after a pass that failed")
     add("--mlir-print-ir-tree-dir", dest="tree_dir", type=Path, metavar="DIR", help="write the IR after each pass to DIR/NN-pass.mlir")
@@ -219,12 +227,19 @@ def _parser() -> ToolParser:
     add("--mlir-timing", dest="timing", action="store_const", const=Timing(), help="print the time that each pass took, on stderr")
     counted = "print how many ops each pass added and removed, on stderr"
     add("--mlir-pass-statistics", dest="statistics", action="store_const", const=Statistics(), help=counted)
-    add("--mlir-print-op-generic", dest="generic", action="store_true")
-    add("--mlir-print-debuginfo", dest="debuginfo", action="store_true")
-    add("--mlir-print-local-scope", dest="local_scope", action="store_true")
-    add("--mlir-use-nameloc-as-prefix", dest="nameloc_prefix", action="store_true")
-    add("--mlir-elide-elementsattrs-if-larger", dest="elide_elements", type=int, metavar="N")
-    add("--mlir-elide-resource-strings-if-larger", dest="elide_resources", type=int, metavar="N")
+    add("--mlir-print-op-generic", dest="generic", action="store_true", help="print ops in their generic form")
+    add("--mlir-print-debuginfo", dest="debuginfo", action="store_true", help="print locations")
+    add(
+        "--mlir-print-local-scope",
+        dest="local_scope",
+        action="store_true",
+        help="print attributes, types and locations inline, without aliases",
+    )
+    add("--mlir-use-nameloc-as-prefix", dest="nameloc_prefix", action="store_true", help="name SSA values after their locations")
+    elided = "print ... for constants of more than N elements"
+    add("--mlir-elide-elementsattrs-if-larger", dest="elide_elements", type=int, metavar="N", help=elided)
+    elided = "leave out resources of more than N characters"
+    add("--mlir-elide-resource-strings-if-larger", dest="elide_resources", type=int, metavar="N", help=elided)
     add("--mlir-disable-threading", action="store_true", help="accepted; hloom's contexts have one thread")
     return parser
 

@@ -1,4 +1,4 @@
-"""hloom-run: runs a program, compiled before (.hloom) or now (.mlir), and checks or times it.
+"""hloom-run: runs a program (.hloom, or .mlir, which it compiles first), and checks or times it.
 
     hloom-run mlp.mlir --input=random --check=interpreter
     hloom-run mlp.hloom --input=4x8xf32=1.5 --input=@w.npy --output=@y.npy
@@ -6,9 +6,16 @@
     hloom-run mlp.mlir --input=random --profile=trace.json
     hloom-run model.hloom --entry=decode --input=random     one of several entries
     hloom-run mlp.mlir --input=random --simulate --check=interpreter     the kernels for a GPU, on a simulator of it
+    hloom-run open.mlir --shape=16x8xf32 --input=random     a program of open shapes, for one of them
 
-Values: 4x8xf32 (zeros), 4x8xf32=1.5 (all alike), 4xf32=1,2,3,4, @x.npy, @x.npz (one by one, or its in0…/out0…), 4x8xf32=@x.bin (the
-bytes of its elements), random, random:7. One --input an argument; a lone random or .npz gives all of them.
+VALUE is one of
+
+    4x8xf32         zeros                             @x.npy           an array
+    4x8xf32=1.5     all elements alike                @x.npz           several: in0, in1, … (out0, … for outputs), else all in order
+    4xf32=1,2,3,4   each element, row-major           4x8xf32=@x.bin   the bytes of the elements, row-major
+    random          random elements, from seed 0      random:7         from seed 7
+
+Give --input once for each argument; a single random, random:7 or @x.npz gives all of them.
 """
 
 from __future__ import annotations
@@ -52,23 +59,28 @@ def _run(argv: list[str]) -> int:
 
 def _parser() -> ToolParser:
     parser = ToolParser("hloom-run", description=__doc__)
-    bind = "which inputs (by index) are bound once instead of given at each call"
+    bind = "inputs (by index) that are bound once instead of given at each call"
     parser.add_program(".hloom file, or MLIR text or bytecode (- for stdin)", bind, "what to compile for: ")
-    parser.add_argument("--input", action="append", default=[], metavar="VALUE")
-    parser.add_argument("--expected-output", action="append", default=[], metavar="VALUE")
-    parser.add_argument("--check", choices=["interpreter"], help="compare with StableHLO's reference interpreter")
-    parser.add_argument("--rtol", type=float, help="tolerance relative to each value, instead of the type's own")
-    parser.add_argument("--atol", type=float, help="absolute tolerance")
+    parser.add_argument(
+        "--input", action="append", default=[], metavar="VALUE", help="an argument, in order; the forms of VALUE stand below"
+    )
+    expected = "what a result should be, in order; exit status 1 where one differs"
+    parser.add_argument("--expected-output", action="append", default=[], metavar="VALUE", help=expected)
+    parser.add_argument(
+        "--check", choices=["interpreter"], help="compare with StableHLO's reference interpreter; exit status 1 where a result differs"
+    )
+    parser.add_argument("--rtol", type=float, help="relative tolerance, instead of the element type's own")
+    parser.add_argument("--atol", type=float, help="absolute tolerance, instead of the element type's own")
     written = "where to write a result, in order: as .npy, or the bytes of its elements as .bin; - prints it"
     parser.add_argument("--output", action="append", default=[], metavar="@FILE.npy", help=written)
     parser.add_argument("--benchmark", action="store_true", help="time calls (with --threads threads)")
-    parser.add_argument("--min-time", type=float, default=1.0, metavar="SECONDS", help="how long to time")
+    parser.add_argument("--min-time", type=float, default=1.0, metavar="SECONDS", help="how long --benchmark times calls (1)")
     parser.add_argument(
         "--profile", metavar="FILE", help="time every step of a few calls, print a table, and write a trace for ui.perfetto.dev"
     )
     simulated = f"run the kernels on a simulated GPU, and print what they did; --target={_SIMULATED} if none is given"
     parser.add_argument("--simulate", action="store_true", help=simulated)
-    parser.add_argument("--threads", type=int, help="threads a call may use")
+    parser.add_argument("--threads", type=int, help="how many threads a call may use")
     return parser
 
 
@@ -108,7 +120,7 @@ class _Run:
         if is_artifact(options.program):
             for flag in ("bind", "policy"):
                 if getattr(options, flag):
-                    raise ExecutionError(f"--{flag} was settled when the file was written", remedy=f"give --{flag} to hloom-compile")
+                    raise ExecutionError(f"--{flag} was decided when the file was written", remedy=f"give --{flag} to hloom-compile")
             exe = self._loaded()
             inputs = read_values(options.input, exe.signature.inputs)
             return exe, inputs, inputs
@@ -151,7 +163,9 @@ class _Run:
     def _write(self, exe: Executable, results: Arrays) -> None:
         wanted = self.options.output
         if len(wanted) > len(results):
-            raise ExecutionError(f"{len(wanted)} outputs are wanted, the program has {len(results)}")
+            raise ExecutionError(
+                f"--output is given {len(wanted)} times, the program has {len(results)} results", remedy="give one for each result at most"
+            )
         for place, result in zip(wanted, results):
             if place == "-":
                 print(np.array2string(result, separator=", "))

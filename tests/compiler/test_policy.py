@@ -84,7 +84,7 @@ def test_mistakes_are_told_with_file_and_entry(tmp_path, text, message) -> None:
 
 
 def test_what_is_no_policy() -> None:
-    with pytest.raises(PolicyError, match="42 is no policy"):
+    with pytest.raises(PolicyError, match="42 is not a policy"):
         hloom.compile(PRODUCT, target="cpu", policy=42)
 
 
@@ -178,4 +178,4 @@ def test_the_tools_take_a_policy_and_warn_of_idle_rules(files, capfd) -> None:
     assert "POLICY_FORCED" in told and "POLICY_UNMET" in told and "policy_rule kernel 1: loc = '*fc1*', use = 'library'" in told
     for tool in (run_tool, explain_tool):
         assert tool.main([compiled, *common]) == 1
-        assert "settled when the file was written" in capfd.readouterr().err
+        assert "decided when the file was written" in capfd.readouterr().err

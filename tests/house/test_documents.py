@@ -82,6 +82,20 @@ def test_files_that_docstrings_name_are_there():
     assert {path: names for path, names in missing.items() if names} == {}
 
 
+def commands(page: Path) -> list[str]:
+    """The command lines of a page that run hloom's tools on a program of examples/."""
+    text = page.read_text(encoding="utf-8")
+    return re.findall(r"(?m)(?:^ {4}|`)((?:[A-Z_]+=\S+ )?hloom-\w+ examples/[^`\n]+)", text)
+
+
+@pytest.mark.parametrize("command", [command for page in PAGES for command in commands(page)])
+def test_commands_on_examples_run(command: str, tmp_path: Path):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    there = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(command, shell=True, cwd=tmp_path, env=there, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 def test_the_readme_leads_to_every_page():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert [page.name for page in (ROOT / "docs").glob("*.md") if f"(docs/{page.name})" not in readme] == []

@@ -26,7 +26,7 @@
 // SPLIT: // ====
 // SPLIT: module
 // BOTH: --pass-pipeline and --<pass> exclude each other
-// MAYBE: true or false wanted, got 'maybe'
+// MAYBE: expected true or false, got 'maybe'
 // RESULT: 3
 // EXPECTED: expected result0 4xf32: ok
 // MEANT: did you mean --input?
