@@ -83,11 +83,11 @@ def test_random_fills_all_and_is_the_same_each_time():
 
 def test_too_few_and_too_many():
     specs = [spec("2xf32", "a"), spec("2xf32", "b")]
-    with pytest.raises(ArityError, match="2 values are wanted, got 1"):
+    with pytest.raises(ArityError, match="expected 2 values, got 1"):
         read_values(["2xf32=1"], specs)
     with pytest.raises(ArityError, match="too many"):
         read_values(["2xf32"] * 3, specs)
-    with pytest.raises(ArityError, match="2 values are wanted, got 0"):
+    with pytest.raises(ArityError, match="expected 2 values, got 0"):
         read_values([], specs)
 
 
