@@ -16,7 +16,7 @@ from hloom.dialects.target import TargetView
 
 from .affine import dim_position, loop_of, read_maps
 from .edge import RESHAPES
-from .rewriting import defining_op, walk
+from .rewriting import defining_op, shape_of, walk
 
 CHEAP_POINTS = 4096
 """An op of fewer points, none of its results returned, may be recomputed by every tile."""
@@ -56,7 +56,7 @@ class TileOp:
 def read_tile_op(op: ir.Operation) -> TileOp:
     """Reads a linalg.generic or linalg.fill on tensors of static shape."""
     if op.name == "linalg.fill":
-        shape = list(ir.RankedTensorType(op.results[0].type).shape)
+        shape = shape_of(op.results[0])
         scalar, identity = ir.AffineMap.get(len(shape), 0, []), ir.AffineMap.get_identity(len(shape))
         return TileOp(op, [scalar, identity], [op.operands[0]], [op.operands[1]], [True] * len(shape), shape)
     maps = read_maps(op)
@@ -206,7 +206,7 @@ class Axes:
                 continue
             out = self.ops[made[0]].output_maps[made[1]]
             loops = [self._offsets[made[0]] + p for p in map(dim_position, out.results) if p is not None]
-            sizes = list(ir.RankedTensorType(value.type).shape)
+            sizes = shape_of(value)
             if first is None:
                 first = made[0], loops, sizes
             elif not {self.find(a) for a in loops} & {self.find(a) for a in first[1]}:

@@ -13,7 +13,7 @@ from torch_mlir import ir
 
 from hloom.runtime.dtypes import COMPUTED, numpy_dtype
 
-from .rewriting import integer, integers, keyword
+from .rewriting import element_of, integer, integers, keyword
 
 Arrays = list[np.ndarray]
 Evaluator = Callable[[ir.Operation, Arrays], "np.ndarray | None"]
@@ -119,7 +119,7 @@ def clamp(op: ir.Operation, args: Arrays) -> np.ndarray | None:
 
 def convert(op: ir.Operation, args: Arrays) -> np.ndarray | None:
     (x,) = args
-    to = dtype_of(ir.RankedTensorType(op.results[0].type).element_type)
+    to = dtype_of(element_of(op.results[0]))
     if to is None:
         return None
     if to == np.bool_:
@@ -138,7 +138,7 @@ def convert(op: ir.Operation, args: Arrays) -> np.ndarray | None:
 
 def bitcast(op: ir.Operation, args: Arrays) -> np.ndarray | None:
     (x,) = args
-    to = dtype_of(ir.RankedTensorType(op.results[0].type).element_type)
+    to = dtype_of(element_of(op.results[0]))
     if to is None or to.itemsize != x.dtype.itemsize or np.bool_ in (to, x.dtype):
         return None
     return np.ascontiguousarray(x).view(to).reshape(x.shape)

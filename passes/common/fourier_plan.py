@@ -18,7 +18,7 @@ from math import prod
 import numpy as np
 from torch_mlir import ir
 
-from .rewriting import i64_array
+from .rewriting import i64_array, i64_attr
 from .roots_of_unity import divisors, prime_factors, roots_of_unity
 
 TARGET = "hloom.dft"
@@ -62,7 +62,7 @@ class FourierPlan:
         """What a call says of the plan."""
         given = {
             "radices": ir.ArrayAttr.get([i64_array(radices) for radices in self.radices]),
-            "lanes": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), self.lanes),
+            "lanes": i64_attr(self.lanes),
             "factor": ir.FloatAttr.get(ir.F64Type.get(), self.factor),
             "extended": ir.BoolAttr.get(self.extended),
         }

@@ -180,6 +180,11 @@ def location_texts() -> Callable[[ir.Operation], str]:
     return text
 
 
+def shape_of(value: ir.Value) -> list[int]:
+    """The extents of a tensor."""
+    return list(ir.RankedTensorType(value.type).shape)
+
+
 def element_of(value: ir.Value) -> ir.Type:
     """The element type of a tensor."""
     return ir.RankedTensorType(value.type).element_type
@@ -219,7 +224,7 @@ def index_constant(value: int) -> ir.Value:
     return value_of("arith.constant", index, value=ir.IntegerAttr.get(index, value))
 
 
-def i64_attribute(value: int) -> ir.IntegerAttr:
+def i64_attr(value: int) -> ir.IntegerAttr:
     """The attribute `value : i64`; 0 or 1 for a flag."""
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), int(value))
 
@@ -233,10 +238,6 @@ def integer(op: ir.Operation, name: str, default: int | None = None) -> int:
     if default is not None and name not in op.attributes:
         return default
     return ir.IntegerAttr(op.attributes[name]).value
-
-
-def i64_attr(value: int) -> ir.IntegerAttr:
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
 
 
 def keyword(op: ir.Operation, name: str) -> str:

@@ -6,7 +6,7 @@ import math
 
 from torch_mlir import ir
 
-from .rewriting import create, defining_op, value_of
+from .rewriting import create, defining_op, element_of, i64_attr, value_of
 
 INTEGER_PREDICATES = {name: n for n, name in enumerate("eq ne slt sle sgt sge ult ule ugt uge".split())}
 FLOAT_PREDICATES = {name: n for n, name in enumerate("false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true".split())}
@@ -88,10 +88,10 @@ class Scalars:
         return value_of("arith.index_castui", ir.IndexType.get(), [x])
 
     def loop_index(self, loop: int) -> ir.Value:
-        return value_of("linalg.index", ir.IndexType.get(), dim=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), loop))
+        return value_of("linalg.index", ir.IndexType.get(), dim=i64_attr(loop))
 
     def extract(self, source: ir.Value, point: list[ir.Value]) -> ir.Value:
-        return value_of("tensor.extract", signless(ir.RankedTensorType(source.type).element_type), [source, *point])
+        return value_of("tensor.extract", signless(element_of(source)), [source, *point])
 
 
 def _compare(name: str, predicate: int, x: ir.Value, y: ir.Value) -> ir.Value:

@@ -9,7 +9,7 @@ from torch_mlir import ir
 
 from .ops import OPS
 from .reductions import neutral_element
-from .rewriting import defining_op, integers, keyword, ops_in, padding_pairs
+from .rewriting import defining_op, element_of, integers, keyword, ops_in, padding_pairs
 from .scalar_code import Typed
 
 ASSOCIATIVE = "hloom.associative"
@@ -48,7 +48,7 @@ def starts_neutral(op: ir.Operation) -> bool:
     block, owner = op.regions[0].blocks[0], defining_op(op.operands[1])
     if owner is None or owner.name != "stablehlo.constant" or not isinstance(owner.attributes["value"], ir.DenseElementsAttr):
         return False
-    neutral = _neutral(block, ir.RankedTensorType(op.operands[0].type).element_type)
+    neutral = _neutral(block, element_of(op.operands[0]))
     return neutral is not None and _number(neutral) == _number(ir.DenseElementsAttr(owner.attributes["value"]).get_splat_value())
 
 

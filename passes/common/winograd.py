@@ -27,7 +27,7 @@ from hloom.dialects.target import TargetView
 
 from .affine import dim_position
 from .linear_index import LinearIndex, linear_results
-from .rewriting import defining_op, producer
+from .rewriting import defining_op, producer, shape_of
 
 TARGET = "hloom.winograd_filter"
 TAPS = 3
@@ -61,7 +61,7 @@ def _transform(value: ir.Value) -> list[int]:
     """The shape of such a filter's transform."""
     op = defining_op(value)
     assert op is not None
-    return list(ir.RankedTensorType(op.operands[0].type).shape)
+    return shape_of(op.operands[0])
 
 
 def winograd_products(value: ir.Value, images: Sequence[int], apart: Sequence[int]) -> int | None:

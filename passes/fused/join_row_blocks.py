@@ -41,7 +41,7 @@ from hloom.dialects.storage import byte_size
 from hloom.dialects.target import TargetView, target_of
 
 from ..common.contraction import LIVE, ROW_LOOP
-from ..common.rewriting import defining_op, element_of, erase_unused, i64_array, i64_attribute, integer, kind_of, walk
+from ..common.rewriting import defining_op, element_of, erase_unused, i64_array, i64_attr, integer, kind_of, walk
 from ..registry import register_pass
 from ..stablehlo.support.build import count_of
 from .chains.bodies import call_once, convex, function_of, named, users
@@ -145,7 +145,7 @@ class _Joiner:
             return []
         function = region.function
         rows, ahead = self._rows_of(region)
-        function.attributes[ROW_LOOP] = i64_attribute(rows.sums)
+        function.attributes[ROW_LOOP] = i64_attr(rows.sums)
         reason, share = "what lies between contractions is there for a block of rows at a time", 1.0
         if ahead is not None:
             function.attributes[LIVE] = i64_array([rows.rows, rows.columns, ahead])

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from torch_mlir import ir
 
-from ..common.rewriting import i64_array, i64_attribute, integer, integers, padding_pairs, reversal
+from ..common.rewriting import i64_array, i64_attr, integer, integers, padding_pairs, reversal
 from ..stablehlo.support.dimensions import ConvDims
 from .epilogue import Epilogue
 
@@ -66,7 +66,7 @@ class Conv:
         """Those of lhlo.conv."""
         own = {name: _attribute(value) for name, value in vars(self).items()}
         flags = {"bias": epilogue.bias is not None, "residual": epilogue.residual is not None, "relu": bool(epilogue.activation)}
-        return own | {name: i64_attribute(flag) for name, flag in flags.items()}
+        return own | {name: i64_attr(flag) for name, flag in flags.items()}
 
     def _orders(self) -> tuple[list[int], list[int]]:
         rank = len(self.input)
@@ -76,7 +76,7 @@ class Conv:
 def _attribute(value: tuple[int, ...] | int | str) -> ir.Attribute:
     if isinstance(value, str):
         return ir.StringAttr.get(value)
-    return i64_array(value) if isinstance(value, tuple) else i64_attribute(value)
+    return i64_array(value) if isinstance(value, tuple) else i64_attr(value)
 
 
 def _lies(sizes: tuple[int, ...], strides: tuple[int, ...], order: list[int]) -> bool:

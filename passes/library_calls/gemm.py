@@ -11,7 +11,7 @@ from torch_mlir._mlir_libs import _stablehlo
 
 from hloom.runtime.cuda.kinds.gemm import RESULTS
 
-from ..common.rewriting import i64_array, i64_attribute
+from ..common.rewriting import i64_array, i64_attr
 from .epilogue import Epilogue
 
 _BYTES = ("i8", "f8E4M3FN")
@@ -50,7 +50,7 @@ class Gemm:
 
     def attributes(self, epilogue: Epilogue) -> dict[str, ir.Attribute]:
         """Those of lhlo.gemm."""
-        added = {"epilogue": ir.StringAttr.get(epilogue.name), "accumulate": i64_attribute(epilogue.residual is not None)}
+        added = {"epilogue": ir.StringAttr.get(epilogue.name), "accumulate": i64_attr(epilogue.residual is not None)}
         return {"sizes": i64_array(self.sizes), "strides": i64_array(self.strides), **added}
 
 

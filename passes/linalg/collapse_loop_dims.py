@@ -36,14 +36,14 @@ from torch_mlir import ir
 from ..common.affine import dim_position, index_at, maps_attr, read_maps, used_dims
 from ..common.edge import RESHAPES, before_edge
 from ..common.index_expression import digits_of, loops_of
-from ..common.rewriting import defining_op, erase_unused, i64_attr, integer, integers, ops_in, producer, replace, value_of, walk
+from ..common.rewriting import defining_op, erase_unused, i64_attr, integer, integers, ops_in, producer, replace, shape_of, value_of, walk
 from ..common.scalars import Scalars
 from ..common.storage import row_major, strides_of_view
 from ..registry import register_pass
 from .lower_to_linalg import group_functions
 from .lowering import generic
 from .lowering.asked_indices import asked_indices, index_of
-from .lowering.generic import Generic, is_tensor, read_generic, shape_of
+from .lowering.generic import Generic, is_tensor, read_generic
 from .lowering.views import at_edge, fitted, reshape
 
 Group = list[int]

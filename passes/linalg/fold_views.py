@@ -31,11 +31,22 @@ from hloom.dialects.target import target_of
 from ..common.affine import index_at, maps_attr, read_maps, to_affine, used_dims
 from ..common.edge import RESHAPES, before_edge, reassociation
 from ..common.index_expression import Expr, loops_of
-from ..common.rewriting import defining_op, erase_unused, has_one_use, index_constant, is_used, replace, value_of, walk
+from ..common.rewriting import (
+    defining_op,
+    element_of,
+    erase_unused,
+    has_one_use,
+    index_constant,
+    is_used,
+    replace,
+    shape_of,
+    value_of,
+    walk,
+)
 from ..registry import register_pass
 from .inlining.inlining import VIEWS, point_in_source, view_base, view_source
 from .lower_to_linalg import group_functions
-from .lowering.generic import Generic, affine_map, lend_extents, read_generic, shape_of
+from .lowering.generic import Generic, affine_map, lend_extents, read_generic
 from .lowering.shown_collapses import show_collapses
 from .lowering.split_result import split_result
 from .lowering.views import collapse, expand
@@ -140,7 +151,7 @@ def _collapse_contraction(view: ir.Operation) -> bool:
     new_maps.append(ir.AffineMap.get(dims, 0, [ir.AffineDimExpr.get(i) for i in range(len(extents))]))
     kept = [iterators[ir.AffineDimExpr(out.results[group[0]]).position] for group in reassociation(view)]
     inner = [i for i in range(len(iterators)) if i not in {ir.AffineDimExpr(e).position for e in out.results}]
-    element = ir.RankedTensorType(source.type).element_type
+    element = element_of(source)
     kind = ir.RankedTensorType.get(extents, element)
     with ir.InsertionPoint(producer), producer.location:
         empty = value_of("tensor.empty", kind)

@@ -93,7 +93,7 @@ def _emit_parallel(sources: Sources, cluster: list[Node]) -> ir.Operation:
     builder = Builder(sources, shape, members)
     points = [reshape_point(builder.loops, shape, generic.shape_of(r)) for r in results]
     scalars = builder.scalars_of(list(zip(results, points)))
-    outs = [generic.empty(shape, generic.element_of(r)) for r in results]
+    outs = [generic.empty(shape, generic.signless_element(r)) for r in results]
     op, _ = builder.finish(scalars, outs, [generic.identity(len(shape))] * len(outs), [generic.PARALLEL] * len(shape))
     return op
 
@@ -101,7 +101,7 @@ def _emit_parallel(sources: Sources, cluster: list[Node]) -> ir.Operation:
 def _emit_structured(sources: Sources, node: Node) -> ir.Operation:
     """The same loops, maps of results and body, with producers inlined. Placeholders stand for the outs until their arguments exist."""
     source = node.generic
-    placeholders = [_placeholder(generic.element_of(v)) for v in source.outs]
+    placeholders = [_placeholder(generic.signless_element(v)) for v in source.outs]
     builder = Builder(sources, source.extents, {})
     scalars = builder.body_of(source, [p.results[0] for p in placeholders])
     outs = [sources.current(v) for v in source.outs]

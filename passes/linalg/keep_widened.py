@@ -18,10 +18,10 @@ from torch_mlir import ir
 from hloom.dialects.target import TargetView, target_of
 
 from ..common.contraction import summed_product
-from ..common.rewriting import defining_op, erase_unused, producer, replace, value_of, walk
+from ..common.rewriting import defining_op, erase_unused, producer, replace, shape_of, value_of, walk
 from ..registry import register_pass
 from .lower_to_linalg import group_functions
-from .lowering.generic import Generic, empty, new_generic, read_generic, shape_of
+from .lowering.generic import Generic, empty, new_generic, read_generic
 
 
 @register_pass("keep-widened", "keeps halves between two nests of a group as f32 where they are multiplied so", ops=("arith.truncf",))

@@ -20,13 +20,13 @@ from torch_mlir import ir
 
 from ..common.affine import dim_position, index_at, maps_attr, to_affine
 from ..common.index_expression import Expr, loops_of
-from ..common.rewriting import erase_unused, integer, walk
+from ..common.rewriting import erase_unused, integer, shape_of, walk
 from ..common.scalars import Scalars
 from ..registry import register_pass
 from .inlining.inlining import SLICE, view_source
 from .lower_to_linalg import group_functions
 from .lowering import generic
-from .lowering.generic import Generic, is_tensor, read_generic, shape_of
+from .lowering.generic import Generic, is_tensor, read_generic
 from .lowering.views import fitted, window
 
 Box = list[tuple[int, int]]

@@ -38,13 +38,14 @@ from ..common.rewriting import (
     ops_in,
     producer,
     replace,
+    shape_of,
     value_of,
     walk,
 )
 from ..common.scalars import FLOAT_PREDICATES
 from ..registry import register_pass
 from .lower_to_linalg import group_functions
-from .lowering.generic import PARALLEL, REDUCTION, Generic, build_generic, empty, fill, identity, read_generic, shape_of
+from .lowering.generic import PARALLEL, REDUCTION, Generic, build_generic, empty, fill, identity, read_generic
 from .select_to_maximum import float_constant
 
 WEIGHT = "hloom.weight"

@@ -30,14 +30,14 @@ from torch_mlir import ir
 
 from ..common.affine import dim_position, index_at, loops_where, maps_attr, to_affine
 from ..common.index_expression import loops_of
-from ..common.rewriting import clone_with, defining_op, erase_unused, integer, mixed, ops_in, replace, value_of
+from ..common.rewriting import clone_with, defining_op, erase_unused, i64_attr, integer, mixed, ops_in, replace, shape_of, value_of
 from ..common.scalars import Scalars
 from ..common.slices import extract_slice
 from ..registry import register_pass
 from .inlining.inlining import SLICE, point_in_base, view_base
 from .lower_to_linalg import group_functions
 from .lowering import generic
-from .lowering.generic import Generic, is_tensor, read_generic, shape_of
+from .lowering.generic import Generic, is_tensor, read_generic
 
 Place: TypeAlias = "int | ir.Value"
 
@@ -146,7 +146,7 @@ def _index(scalars: Scalars, place: ir.AffineExpr, first: Place) -> ir.Value:
     start = scalars.index(first) if isinstance(first, int) else first
     if dim is None:
         return start
-    index = value_of("linalg.index", ir.IndexType.get(), dim=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dim))
+    index = value_of("linalg.index", ir.IndexType.get(), dim=i64_attr(dim))
     return scalars.op("arith.addi", index, start)
 
 

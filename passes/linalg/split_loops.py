@@ -34,13 +34,13 @@ from hloom.dialects.target import target_of
 from ..common.affine import dim_position, index_at, to_affine, used_dims
 from ..common.edge import RESHAPES, before_edge
 from ..common.index_expression import Expr, cuts, delinearise, digits_of, linearise, loops_of
-from ..common.rewriting import defining_op, erase_unused, i64_attr, integer, producer, replace, value_of, walk
+from ..common.rewriting import defining_op, erase_unused, i64_attr, integer, producer, replace, shape_of, value_of, walk
 from ..common.scalars import Scalars, constant_integer
 from ..registry import register_pass
 from .inlining.inlining import VIEWS, point_in_base, view_base
 from .lower_to_linalg import group_functions
 from .lowering import generic
-from .lowering.generic import PARALLEL, Generic, is_contraction, is_tensor, read_generic, resized_start, shape_of
+from .lowering.generic import PARALLEL, Generic, is_contraction, is_tensor, read_generic, resized_start
 from .lowering.shown_collapses import show_collapses
 from .lowering.views import fitted, reshape
 

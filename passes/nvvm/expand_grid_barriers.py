@@ -26,7 +26,7 @@ from torch_mlir.dialects.arith import CmpIPredicate
 
 from ..common.control_flow import if_then, while_loop
 from ..common.linear_index import LinearIndex
-from ..common.rewriting import create, symbol_name, value_of, walk
+from ..common.rewriting import create, i64_attr, symbol_name, value_of, walk
 from ..gpu.support.emit import barrier, block_id, less_than, thread_id
 from ..gpu.support.launch import launch_extents
 from ..registry import register_pass
@@ -63,7 +63,7 @@ def _word(kernel: ir.Operation) -> str:
             global_type=ir.TypeAttr.get(i32),
             value=ir.IntegerAttr.get(i32, 0),
             addr_space=ir.IntegerAttr.get(i32, _GLOBAL),
-            alignment=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 128),
+            alignment=i64_attr(128),
             linkage=ir.Attribute.parse("#llvm.linkage<internal>"),
         )
     return name

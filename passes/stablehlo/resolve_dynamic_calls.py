@@ -20,7 +20,7 @@ from collections.abc import Callable
 import numpy as np
 from torch_mlir import ir
 
-from ..common.rewriting import attributes_of, create, functions, i64_array, i64_attribute, symbol_name
+from ..common.rewriting import attributes_of, create, functions, i64_array, i64_attr, symbol_name
 from ..registry import register_pass
 from .support import build, constants
 from .support.driver import clone_into, rewrite
@@ -104,7 +104,7 @@ def _top_k(op: ir.Operation, known: dict[str, ir.Operation]) -> list[ir.Value] |
     k = int(numbers[0])
     shape = [*build.shape_of(op.operands[0])[:-1], k]
     kinds = [build.tensor(shape, build.element_of(result)) for result in op.results]
-    return list(create("chlo.top_k", kinds, [op.operands[0]], k=i64_attribute(k)).results)
+    return list(create("chlo.top_k", kinds, [op.operands[0]], k=i64_attr(k)).results)
 
 
 def _rng_bit_generator(op: ir.Operation, known: dict[str, ir.Operation]) -> list[ir.Value] | None:
@@ -124,7 +124,7 @@ def _approx_top_k(op: ir.Operation, known: dict[str, ir.Operation]) -> list[ir.V
     given = attributes_of(op)
     given.pop("indices_of_shape_operands", None)
     given["call_target_name"] = ir.StringAttr.get("ApproxTopK")
-    given["mhlo.backend_config"] = ir.DictAttr.get({**{each.name: each.attr for each in config}, "top_k": i64_attribute(int(numbers[0]))})
+    given["mhlo.backend_config"] = ir.DictAttr.get({**{each.name: each.attr for each in config}, "top_k": i64_attr(int(numbers[0]))})
     kinds = [build.tensor([int(size) for size in shape], build.element_of(result)) for result, shape in zip(op.results, numbers[1:])]
     return list(create("stablehlo.custom_call", kinds, list(op.operands)[:place], **given).results)
 

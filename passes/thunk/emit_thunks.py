@@ -30,7 +30,7 @@ from torch_mlir import ir
 from hloom.dialects import lhlo, thunk
 from hloom.dialects.storage import Slice, byte_size
 
-from ..common.rewriting import attributes_of, create, functions, i64_array, i64_attribute, symbol_name, top_level, walk
+from ..common.rewriting import attributes_of, create, functions, i64_array, i64_attr, symbol_name, top_level, walk
 from ..errors import PassFailure
 from ..fused.planner.policy import within_limit
 from ..registry import register_pass
@@ -76,7 +76,7 @@ class _Emitter:
                 value_attributes=self._value_attributes(),
                 argument_bytes=i64_array(sizes[:inputs]),
                 result_bytes=i64_array(sizes[inputs : inputs + outputs]),
-                arena_bytes=i64_attribute(sizes[-1]),
+                arena_bytes=i64_attr(sizes[-1]),
                 constants=ir.ArrayAttr.get([ir.FlatSymbolRefAttr.get(name) for name in self.constants]),
             )
         self._block(block, program.regions[0].blocks.append())

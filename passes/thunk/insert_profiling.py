@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ..common.rewriting import create, i64_attribute, walk
+from ..common.rewriting import create, i64_attr, walk
 from ..registry import register_pass
 
 _WHOLE = ("thunk.program", "thunk.sequence")
@@ -54,7 +54,7 @@ def _thunks(parent: ir.Operation, nested: bool) -> list[ir.Operation]:
 
 
 def _bracket(op: ir.Operation, number: int) -> None:
-    identity = i64_attribute(number)
+    identity = i64_attr(number)
     with op.location:
         with ir.InsertionPoint(op):
             create("thunk.profile_begin", id=identity, label=ir.StringAttr.get(_label(op)))

@@ -31,7 +31,7 @@ from hloom.dialects.target import TargetView, target_of
 
 from ..common.axes import Axes, read_tile_op
 from ..common.edge import AT_EDGE, RESHAPES, before_edge, edge
-from ..common.rewriting import create, defining_op, erase_unused, functions, i64_array, ops_in, value_of, walk
+from ..common.rewriting import create, defining_op, element_of, erase_unused, functions, i64_array, ops_in, value_of, walk
 from ..common.winograd import is_transformed
 from ..errors import PassFailure
 from ..registry import register_pass
@@ -115,7 +115,7 @@ def _materialise_results(returned: ir.Operation) -> None:
             continue
         rank = len(ir.RankedTensorType(value.type).shape)
         identity = ir.AffineMapAttr.get(ir.AffineMap.get_identity(rank))
-        element = ir.RankedTensorType(value.type).element_type
+        element = element_of(value)
         with ir.InsertionPoint(returned):
             empty = value_of("tensor.empty", value.type)
             copy = create(

@@ -28,7 +28,7 @@ from torch_mlir.dialects import arith, vector
 from ..common.control_flow import for_each
 from ..common.fourier_plan import TARGET, FourierPlan
 from ..common.linear_index import LinearIndex
-from ..common.rewriting import create, defining_op, functions, index_constant, ops_in, walk
+from ..common.rewriting import create, defining_op, functions, index_constant, ops_in, shape_of, walk
 from ..common.vectors import vector_of
 from ..registry import register_pass
 from .fourier.arrays import Arrays, Memory, Numbers, numbers
@@ -55,7 +55,7 @@ def _is_transform(op: ir.Operation) -> bool:
 
 def _build(function: ir.Operation, op: ir.Operation) -> None:
     """Emits the kernel of `function` right before it, under its name."""
-    plan, shape = FourierPlan.of(op), list(ir.RankedTensorType(op.operands[0].type).shape)
+    plan, shape = FourierPlan.of(op), shape_of(op.operands[0])
     shape = shape[:-1] if plan.taken else shape
     kernel_of = _Rows if len(plan.radices) == 2 else _Blocks
     _, entry = open_kernel(function, kernel_of.tiles(plan, shape))

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch._decomp import decomposition_table
 from torch_mlir import ir
 
-from hloom.passes.common.rewriting import value_of
+from hloom.passes.common.rewriting import i64_attr, value_of
 from hloom.passes.stablehlo.support import build
 
 from ..torch_registry import TorchOp, torch_decomposition, torch_lowering
@@ -88,5 +88,5 @@ def _inference(
 ) -> ir.Value:
     weight = build.full_like(mean, 1) if weight is None else weight
     bias = build.full_like(mean, 0) if bias is None else bias
-    settings = {"epsilon": ir.FloatAttr.get_f32(eps), "feature_index": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)}
+    settings = {"epsilon": ir.FloatAttr.get_f32(eps), "feature_index": i64_attr(1)}
     return value_of("stablehlo.batch_norm_inference", result, [x, weight, bias, mean, variance], **settings)

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 from torch_mlir import ir
 
-from hloom.passes.common.rewriting import i64_array, i64_attribute, value_of
+from hloom.passes.common.rewriting import i64_array, i64_attr, value_of
 from hloom.passes.stablehlo.support import build
 from hloom.passes.stablehlo.support.dimensions import ConvDims
 
@@ -167,7 +167,7 @@ def _convolution(
         "stablehlo.convolution", build.tensor(shape, build.element_of(x)), [x, weight],
         dimension_numbers=dims.attribute(), padding=ir.DenseElementsAttr.get(np.array(padding, np.int64).T.copy()),
         window_strides=i64_array(stride), lhs_dilation=i64_array(spread or ones), rhs_dilation=i64_array(dilation or ones),
-        feature_group_count=i64_attribute(groups), batch_group_count=i64_attribute(batches),
+        feature_group_count=i64_attr(groups), batch_group_count=i64_attr(batches),
     )  # fmt: skip
 
 

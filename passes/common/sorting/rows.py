@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 from torch_mlir.dialects import arith, memref
 
-from ..rewriting import defining_op, ops_in
+from ..rewriting import defining_op, element_of, ops_in
 from ..storage import loaded, stored
 
 Elements = Sequence[ir.Value]
@@ -47,7 +47,7 @@ def arrays_of(
     """The operands and the results of a group's sort. `buffers` are those of the group's arguments and results, `known` its constants."""
     block = function.regions[0].blocks[0]
     returned = list(ops_in(block)[-1].operands)
-    elements = [ir.RankedTensorType(value.type).element_type for value in sort.operands]
+    elements = [element_of(value) for value in sort.operands]
     inputs = []
     for value, element in zip(sort.operands, elements):
         if defining_op(value) is not None:

@@ -15,7 +15,18 @@ from torch_mlir._mlir_libs import _stablehlo
 from hloom.dialects.storage import byte_size, element_bytes
 from hloom.dialects.target import TargetView
 
-from ...common.rewriting import defining_op, functions, integers, is_block_argument, kind_of, ops_in, symbol_name, walk
+from ...common.rewriting import (
+    defining_op,
+    element_of,
+    functions,
+    integers,
+    is_block_argument,
+    kind_of,
+    ops_in,
+    shape_of,
+    symbol_name,
+    walk,
+)
 from ..planner.codes import Code, DecisionCode
 
 CONTRACTION_KINDS, _ROWS, _ELEMENTWISE = ("matmul", "library"), "multi_reduce", "loop"
@@ -77,11 +88,11 @@ class Chain:
     def row_extents(self) -> list[int]:
         """Of the first contraction's result those of its rows, in its order."""
         batches = len(dimensions(self.first).lhs_batching_dimensions)
-        return list(ir.RankedTensorType(self.between.type).shape)[batches:-1]
+        return shape_of(self.between)[batches:-1]
 
     def obstacle(self, target: TargetView) -> tuple[DecisionCode, str] | None:
         """Why the three should stay apart on a CPU."""
-        if target.amx_bf16 and isinstance(ir.RankedTensorType(self.first.operands[0].type).element_type, ir.BF16Type):
+        if target.amx_bf16 and isinstance(element_of(self.first.operands[0]), ir.BF16Type):
             return Code.NO_GAIN, "AMX multiplies these, in tiles of its own"
         kind = ir.RankedTensorType(self.between.type)
         batches = len(dimensions(self.first).lhs_batching_dimensions)
@@ -153,7 +164,7 @@ def _fits(first: ir.Operation, second: ir.Operation, rows: ir.Operation) -> bool
     numbers = dimensions(first)
     right = len(ir.RankedTensorType(first.operands[1].type).shape)
     free = right - len(numbers.rhs_batching_dimensions) - len(numbers.rhs_contracting_dimensions)
-    reduced = [(integers(op, "dimensions"), list(ir.RankedTensorType(op.operands[0].type).shape)) for op in walk(rows, "stablehlo.reduce")]
+    reduced = [(integers(op, "dimensions"), shape_of(op.operands[0])) for op in walk(rows, "stablehlo.reduce")]
     if free != 1 or not reduced or any(along != [len(shape) - 1] for along, shape in reduced):
         return False
     columns = {made.shape[-1], read.shape[-1], *(shape[-1] for _, shape in reduced)}

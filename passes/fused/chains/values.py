@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from torch_mlir import ir
 
-from ...common.rewriting import defining_op, integer, integers, is_block_argument, keyword
+from ...common.rewriting import defining_op, element_of, integer, integers, is_block_argument, keyword
 from ...stablehlo.support.build import shape_of
 from ...stablehlo.support.constants import splat_value
 from .chain import Groups, callee, returned
@@ -156,5 +156,5 @@ def _before_reshape(op: ir.Operation, place: Place) -> Place | None:
 
 def _counts(value: ir.Value) -> bool:
     """Whether the elements are integers that the numbers of rows and columns, and their differences, do not leave."""
-    element = ir.RankedTensorType(value.type).element_type
+    element = element_of(value)
     return isinstance(element, ir.IntegerType) and element.width >= 32 and not element.is_unsigned

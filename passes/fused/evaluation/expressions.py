@@ -11,7 +11,7 @@ from hloom.dialects.evaluation import Opcode, Type
 from hloom.dialects.storage import element_bytes
 
 from ...common.dense_constants import is_splat, splat_bytes
-from ...common.rewriting import defining_op, integers
+from ...common.rewriting import defining_op, element_of, integers, shape_of
 from ...stablehlo.support.dimensions import DotDims
 from .views import Declined, View
 
@@ -55,10 +55,6 @@ def type_of(value: ir.Value) -> Type:
         raise Declined(f"elements of {kind.element_type}") from None
 
 
-def shape_of(value: ir.Value) -> list[int]:
-    return list(ir.RankedTensorType(value.type).shape)
-
-
 def splat_bits(op: ir.Operation) -> int:
     """The bits of a constant's one value. Raises Declined where it has several."""
     if not is_splat(op.attributes["value"]):
@@ -94,7 +90,7 @@ class Expressions:
         return moved(self.of(op.operands[0]), move)
 
     def _convert(self, node: Node, kind: Type, op: ir.Operation) -> Node:
-        if ir.RankedTensorType(op.operands[0].type).element_type == ir.RankedTensorType(op.results[0].type).element_type:
+        if element_of(op.operands[0]) == element_of(op.results[0]):
             return node
         if max(node.type, kind) > Type.F64:
             raise Declined("a conversion of other types than f32 and f64")

@@ -10,8 +10,8 @@ from torch_mlir import ir
 
 from hloom.dialects.evaluation import MOST, EvaluatedProgram, Instruction, Opcode
 
-from ...common.rewriting import defining_op, integers, ops_in
-from .expressions import Expressions, Node, moved, shape_of, splat_bits, type_of
+from ...common.rewriting import defining_op, integers, ops_in, shape_of
+from .expressions import Expressions, Node, moved, splat_bits, type_of
 from .views import Declined, View
 
 _ROWS, _COLUMNS = 16, 64

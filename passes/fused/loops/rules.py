@@ -13,7 +13,7 @@ from torch_mlir import ir
 
 from ...common.index_expression import Expr, Point
 from ...common.ops import Kind, is_elementwise, kind_of
-from ...common.rewriting import has_one_use, integer, is_block_argument, ops_in
+from ...common.rewriting import element_of, has_one_use, integer, is_block_argument, ops_in
 from ...stablehlo.support import constants
 from ..planner.access import facts_of
 from ..planner.codes import Code
@@ -71,7 +71,7 @@ def _constant(tracer: Tracer, op: ir.Operation, point: Point) -> Rule:
     known = constants.read(value, _KNOWN_ELEMENTS) if all(index.is_constant for index in point) else None
     if known is None:
         return tracer.element(value, point)
-    element = ir.RankedTensorType(value.type).element_type
+    element = element_of(value)
     number = known[tuple(index.constant for index in point)].item()
     made = ir.FloatAttr.get(element, number) if isinstance(element, ir.FloatType) else ir.IntegerAttr.get(element, int(number))
     return tracer.add(Known, attribute=made)
@@ -80,7 +80,7 @@ def _constant(tracer: Tracer, op: ir.Operation, point: Point) -> Rule:
 def _iota(tracer: Tracer, op: ir.Operation, point: Point) -> Rule:
     yield from ()
     index = point[integer(op, "iota_dimension")]
-    element = ir.RankedTensorType(op.results[0].type).element_type
+    element = element_of(op.results[0])
     return tracer.add(Position, tracer.starts((index,)), index=index, element=element, varies=bool(index.dims))
 
 
@@ -100,7 +100,7 @@ def _dynamic_slice(tracer: Tracer, op: ir.Operation, point: Point) -> Rule:
     numbers = []
     for old, whole, size in zip(olds, shape, sizes):
         start = yield old, ()
-        element = ir.RankedTensorType(old.type).element_type
+        element = element_of(old)
         numbers.append(tracer.add(Start, [start], limit=whole - size, element=element).number)
     return (yield source, _where(op, point, tuple(numbers))[0])
 

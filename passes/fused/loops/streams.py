@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from torch_mlir import ir
 
 from ...common.index_expression import ZERO, Expr
-from ...common.rewriting import defining_op, has_one_use
+from ...common.rewriting import defining_op, has_one_use, shape_of
 from ...common.scalars import is_unsigned
 from ...stablehlo.rules import loops as counted
 from ...stablehlo.support import constants
@@ -38,7 +38,7 @@ def stream_of(op: ir.Operation, number: int) -> Stream | None:
     if update.operands[0] != argument or not has_one_use(argument) or not idle or not has_one_use(update.results[0]):
         return None
     row, starts = update.operands[1], list(update.operands)[2:]
-    shape, rows = (list(ir.RankedTensorType(value.type).shape) for value in (argument, row))
+    shape, rows = (shape_of(value) for value in (argument, row))
     body = counted.body_block(op)
     moving = [d for d, start in enumerate(starts) if constants.constant_index(start) != 0]
     if len(moving) != 1 or rows[moving[0]] != 1 or shape[moving[0]] != counter.trips:

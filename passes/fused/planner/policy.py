@@ -39,6 +39,7 @@ from typing import Any, TypeAlias, TypeVar
 from torch_mlir import ir
 
 from ...common.ops import Kind
+from ...common.rewriting import i64_attr
 from ...errors import CompileError
 from .policy_rules import (
     APART,
@@ -276,7 +277,7 @@ def _attribute(value: Any) -> ir.Attribute:
         return ir.ArrayAttr.get([_attribute(each) for each in value])
     if isinstance(value, bool):
         return ir.BoolAttr.get(value)
-    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value) if isinstance(value, int) else ir.StringAttr.get(value)
+    return i64_attr(value) if isinstance(value, int) else ir.StringAttr.get(value)
 
 
 def _plain(attribute: ir.Attribute) -> Any:

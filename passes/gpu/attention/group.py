@@ -15,7 +15,7 @@ from torch_mlir import ir
 
 from ...common.axes import TileOp
 from ...common.linear_index import LinearIndex, linear_results
-from ...common.rewriting import defining_op, is_block_argument, ops_in, walk
+from ...common.rewriting import defining_op, element_of, is_block_argument, ops_in, walk
 from ..contraction.contraction import (
     ContractionGroup,
     LoopGroup,
@@ -91,7 +91,7 @@ def _read(
     at = next((n for n, operand in enumerate(values) if operand is not None), None)
     if stored is None or at is None or (v := values[at]) is None or len(cols.loops) != 1 or len(inner.loops) != 1:
         return None
-    accumulator = ir.RankedTensorType(score.op.results[0].type).element_type
+    accumulator = element_of(score.op.results[0])
     one = ContractionGroup(function, score.op, left, right, accumulator, batch, rows, cols, inner, extents, forms, tuple(stored))
     two = ContractionGroup(
         function, product.op, left, v, accumulator, batch, rows, LoopGroup(((own, extent),)), cols, extents, forms, tuple(stored)

@@ -23,7 +23,7 @@ from ...common.axes import TileOp, read_tile_op
 from ...common.contraction import summed_product
 from ...common.edge import RESHAPES, reassociation
 from ...common.linear_index import LinearIndex, linear_results
-from ...common.rewriting import defining_op, index_constant, is_block_argument, walk
+from ...common.rewriting import defining_op, element_of, index_constant, is_block_argument, shape_of, walk
 from ...common.storage import row_major
 from ...linalg.inlining.costs import op_cost
 from ...tiled.schedules.gpu_contraction import Sizes
@@ -197,7 +197,7 @@ def read_contraction(function: ir.Operation) -> ContractionGroup | None:
     results = results_of(function, forms)
     if results is None:
         return None
-    accumulator = ir.RankedTensorType(tile.op.results[0].type).element_type
+    accumulator = element_of(tile.op.results[0])
     parts = split_loops(tile.extents, tile.parallel, operands[0], operands[1], results[0][1].index)
     if parts is None:
         return None
@@ -227,8 +227,8 @@ def loops_of(tile: TileOp, value: ir.Value, indices: Sequence[LinearIndex]) -> l
 
 def element_access(value: ir.Value, indices: Sequence[LinearIndex]) -> ElementAccess | None:
     """Where the element of `value` at `indices` lies, if `value` is an argument seen through slices and reshapes."""
-    shape = list(ir.RankedTensorType(value.type).shape)
-    element = ir.RankedTensorType(value.type).element_type
+    shape = shape_of(value)
+    element = element_of(value)
     if is_block_argument(value):
         return ElementAccess(ir.BlockArgument(value).arg_number, address_of(shape, indices), element)
     op = defining_op(value)
@@ -257,9 +257,9 @@ def _reshaped_access(op: ir.Operation, indices: Sequence[LinearIndex]) -> Elemen
     """The access of a part of an array seen in another shape; None where dimensions that a reshape joins have no common stride."""
     source, groups = op.operands[0], reassociation(op)
     if op.name == "tensor.expand_shape":
-        extents = list(ir.RankedTensorType(op.results[0].type).shape)
+        extents = shape_of(op.results[0])
         return element_access(source, [address_of([extents[d] for d in group], [indices[d] for d in group]) for group in groups])
-    extents = list(ir.RankedTensorType(source.type).shape)
+    extents = shape_of(source)
     steps = element_access(source, [LinearIndex({d: 1}) for d in range(len(extents))])
     if steps is None or steps.edges:
         return None
@@ -275,7 +275,7 @@ def _reshaped_access(op: ir.Operation, indices: Sequence[LinearIndex]) -> Elemen
 
 def _without_units(op: ir.Operation, indices: Sequence[LinearIndex]) -> list[LinearIndex] | None:
     """The indices of what `op` reshapes, if it only drops dimensions of extent 1."""
-    extents = list(ir.RankedTensorType(op.operands[0].type).shape)
+    extents = shape_of(op.operands[0])
     if [n for n in extents if n > 1] != [n for n in ir.RankedTensorType(op.results[0].type).shape if n > 1]:
         return None
     long = iter(i for i, n in zip(indices, ir.RankedTensorType(op.results[0].type).shape) if n > 1)
@@ -285,7 +285,7 @@ def _without_units(op: ir.Operation, indices: Sequence[LinearIndex]) -> list[Lin
 def _padded_access(op: ir.Operation, indices: Sequence[LinearIndex]) -> ElementAccess | None:
     """The access of what is padded with zeros."""
     low, high = (list(ir.DenseI64ArrayAttr(op.attributes[f"static_{side}"])) for side in ("low", "high"))
-    extents = list(ir.RankedTensorType(op.operands[0].type).shape)
+    extents = shape_of(op.operands[0])
     inside = [index - before for index, before in zip(indices, low)]
     access = element_access(op.operands[0], inside)
     if access is None:

@@ -31,7 +31,7 @@ from hloom.dialects.target import TargetView
 
 from ...common.control_flow import if_then
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import create, index_constant, integer, value_of
+from ...common.rewriting import create, i64_attr, index_constant, integer, value_of
 from ...common.vectors import from_elements, splat
 from ...tiled.schedules.gpu_contraction import (
     TileSchedule,
@@ -298,4 +298,4 @@ def fence_registers() -> None:
 
 def wait_for_products(running: int) -> None:
     """Until at most `running` groups of instructions have not ended."""
-    create("nvvm.wgmma.wait.group.sync.aligned", group=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), running))
+    create("nvvm.wgmma.wait.group.sync.aligned", group=i64_attr(running))

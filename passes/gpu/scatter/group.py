@@ -10,7 +10,7 @@ from torch_mlir.dialects import arith, memref
 from torch_mlir.dialects.arith import CmpIPredicate
 
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import defining_op, i64_array, index_constant, ops_in
+from ...common.rewriting import defining_op, element_of, i64_array, index_constant, ops_in
 from ...common.scalar_region import ScalarRegion, constants_outside
 from ...common.scalars import Scalars
 from ...common.scatter_order import ATTRIBUTE, Order
@@ -49,7 +49,7 @@ class ScatterKernel:
         with kernel.body:
             self.scalars = Scalars(kernel.op)
             self.known = constants_outside(group.function)
-        self.elements = [ir.RankedTensorType(result.type).element_type for result in group.op.results]
+        self.elements = [element_of(result) for result in group.op.results]
         self.region = ScalarRegion(group.block, self.known)
         arguments = list(group.function.regions[0].blocks[0].arguments)
         self.buffers = dict(zip(arguments, kernel.buffers))

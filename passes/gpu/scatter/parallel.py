@@ -12,7 +12,7 @@ from torch_mlir.dialects.arith import AtomicRMWKind
 
 from ...common.control_flow import if_then
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import create, defining_op
+from ...common.rewriting import create, defining_op, element_of
 from ...common.scatter_order import Order
 from ...common.storage import loaded, stored
 from ..support.emit import block_id, digits, less_than, thread_id
@@ -45,7 +45,7 @@ def _combine(kernel: ScatterKernel, place: ir.Value, new: list[ir.Value]) -> Non
     """Combines each element of the tables by itself: none depends on another."""
     results = kernel.group.op.results
     for number, (table, result) in enumerate(zip(kernel.tables, results)):
-        element = ir.RankedTensorType(result.type).element_type
+        element = element_of(result)
         answer = kernel.region.answers[number]
         made = defining_op(answer)
         kind = _OF_THE_HARDWARE.get(made.name) if made is not None else None

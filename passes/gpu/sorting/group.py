@@ -6,7 +6,7 @@ from math import prod
 
 from torch_mlir import ir
 
-from ...common.rewriting import i64_array, integer
+from ...common.rewriting import element_of, i64_array, integer
 from ...common.scalar_region import constants_outside
 from ...common.scalars import Scalars
 from ...common.sorting.comparator import Comparator, key_of
@@ -24,7 +24,7 @@ class SortGroup:
         self.function, self.sort = function, sort
         *outer, self.length = ir.RankedTensorType(sort.operands[0].type).shape
         self.rows, self.first = prod(outer), integer(sort, FIRST, self.length)
-        self.elements = [ir.RankedTensorType(value.type).element_type for value in sort.operands]
+        self.elements = [element_of(value) for value in sort.operands]
         where = {"op": sort.name, "loc": str(sort.location), "stage": "gpu"}
         if integer(sort, "dimension", -1) % (len(outer) + 1) != len(outer):
             raise PassFailure("a sort along another dimension than the last", remedy="run sort-last-dimension first", **where)

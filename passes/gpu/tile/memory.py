@@ -9,6 +9,7 @@ from torch_mlir import ir
 from hloom.dialects.storage import element_bytes, storage_element
 
 from ...common.linear_index import LinearIndex
+from ...common.rewriting import i64_attr
 from ...common.storage import Storage, loaded, row_major, stored
 from ...common.vectors import ACCESS_BYTES, elements, from_lanes, lane_of, widened
 from ..support.emit import WORKGROUP, load, store
@@ -89,7 +90,7 @@ class KernelMemory:
     def _count_attributions(self, more: int) -> None:
         name = "workgroup_attributions"
         count = ir.IntegerAttr(self.kernel.attributes[name]).value
-        self.kernel.attributes[name] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), count + more)
+        self.kernel.attributes[name] = i64_attr(count + more)
 
     def _attribution(self, count: int, memory: ir.Type) -> ir.Value:
         """A workgroup attribution of the kernel: one more argument of its entry block."""

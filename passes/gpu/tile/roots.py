@@ -13,6 +13,7 @@ from ...common.affine import dim_position
 from ...common.axes import TileOp
 from ...common.combiner import Combiner, split
 from ...common.linear_index import LinearIndex
+from ...common.rewriting import element_of
 from ...common.storage import Storage
 from ...tiled.schedules.gpu_tile_sizes import access_elements
 from ..support.emit import WARP, barrier
@@ -134,7 +135,7 @@ class Roots:
         value, extents = self.tile.env[tensor], shape_of(tensor)
         bounds = tuple(e.bound for e in extents)
         if isinstance(value, Reduced):
-            layout, element = value.layout, ir.RankedTensorType(tensor.type).element_type
+            layout, element = value.layout, element_of(tensor)
         else:
             assert isinstance(value, View)
             element = value.storage.element

@@ -16,7 +16,7 @@ from ...common.dense_constants import is_splat, splat_bytes, storage_constant
 from ...common.init_function import UPDATED_BY, argument_attributes
 from ...common.launches import LAUNCH
 from ...common.ops import Kind
-from ...common.rewriting import create, i64_array, i64_attribute, index_constant, kind_of, location_texts, value_of
+from ...common.rewriting import create, i64_array, i64_attr, index_constant, kind_of, location_texts, value_of
 from ...errors import PassFailure
 from ...library_calls.contraction import contraction_in
 from ...library_calls.fft import transform_in
@@ -153,8 +153,8 @@ class Emitter:
             "function_type": ir.TypeAttr.get(kind),
             "arg_attrs": ir.ArrayAttr.get([*of_arguments, *of_results, empty]),
             "hloom.signature": ir.TypeAttr.get(signature),
-            "hloom.arena_bytes": i64_attribute(self.assignment.arena_bytes),
-            "hloom.live_bytes": i64_attribute(self.assignment.live_bytes),
+            "hloom.arena_bytes": i64_attr(self.assignment.arena_bytes),
+            "hloom.live_bytes": i64_attr(self.assignment.live_bytes),
         }
 
     def _argument_attributes(self, original: ir.Operation) -> Iterator[dict[str, ir.Attribute]]:
@@ -194,7 +194,7 @@ class Emitter:
 
     def _loop(self, loop: Loop) -> None:
         if loop.trip_count is not None:
-            count = i64_attribute(loop.trip_count)
+            count = i64_attr(loop.trip_count)
             self._fill_region(self._regions("lhlo.for", [], 1, trip_count=count)[0], loop.body)
             return
         assert loop.pred is not None
@@ -239,7 +239,7 @@ class Emitter:
             callee = ir.FlatSymbolRefAttr.get(self.groups.specialised(self.assignment, call.callee, pairs))
             name, told = "lhlo.fusion", {"callee": callee, "inplace": i64_array(i for pair in pairs for i in pair)}
             if call.launch is not None:
-                told[LAUNCH] = i64_attribute(call.launch)
+                told[LAUNCH] = i64_attr(call.launch)
         create(
             name,
             operands=self._refs(call, [*inputs, *outputs]),

@@ -15,10 +15,10 @@ from torch_mlir import ir
 from ...common.affine import index_at, loops_where, to_affine
 from ...common.edge import RESHAPES
 from ...common.index_expression import ZERO, Point, loops_of, reshape_point
-from ...common.rewriting import captured_values, clone_with, defining_op, integers, is_used, ops_in
+from ...common.rewriting import captured_values, clone_with, defining_op, integers, is_used, ops_in, shape_of
 from ...common.scalars import Scalars
 from ..lowering import generic
-from ..lowering.generic import Generic, shape_of
+from ..lowering.generic import Generic
 from ..lowering.views import fitted, restored
 from .body_indices import IndexCode, Scope
 
@@ -137,7 +137,7 @@ class Builder:
         with self._anchor:
             op = generic.new_generic(self._inputs, outs, [*self._maps, *out_maps], iterators, like)
         for value in outs:
-            self._block.add_argument(generic.element_of(value), op.location)
+            self._block.add_argument(generic.signless_element(value), op.location)
         with ir.InsertionPoint(self._block):
             ir.Operation.create("linalg.yield", operands=list(results))
         self._block.append_to(op.regions[0])
@@ -231,7 +231,7 @@ class Builder:
             value = fitted(value, point, self._extents)
         self._inputs.append(value)
         self._maps.append(generic.affine_map(len(self._extents), [to_affine(index) for index in point]))
-        return self._block.add_argument(generic.element_of(value), ir.Location.unknown())
+        return self._block.add_argument(generic.signless_element(value), ir.Location.unknown())
 
 
 def known_scalar(scalars: Scalars, op: ir.Operation | None) -> ir.Value | None:
@@ -240,7 +240,7 @@ def known_scalar(scalars: Scalars, op: ir.Operation | None) -> ir.Value | None:
         return op.operands[0]
     if op is not None and op.name == "arith.constant" and isinstance(op.attributes["value"], ir.DenseElementsAttr):
         dense = ir.DenseElementsAttr(op.attributes["value"])
-        return scalars.attribute(generic.element_of(op.results[0]), dense.get_splat_value()) if dense.is_splat else None
+        return scalars.attribute(generic.signless_element(op.results[0]), dense.get_splat_value()) if dense.is_splat else None
     return None
 
 

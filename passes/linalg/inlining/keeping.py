@@ -12,8 +12,8 @@ from hloom.dialects.target import target_of
 
 from ...common.affine import dim_position, index_at
 from ...common.index_expression import Atom, Point, cuts, loops_of
-from ...common.rewriting import is_used
-from ..lowering.generic import PARALLEL, Generic, is_contraction, is_tensor, read_generic, shape_of
+from ...common.rewriting import element_of, is_used, shape_of
+from ..lowering.generic import PARALLEL, Generic, is_contraction, is_tensor, read_generic
 from .costs import CAP, body_cost, only_moves_or_extends
 from .inlining import input_reads, loops_at, point_in_base, view_base, view_source
 
@@ -240,7 +240,7 @@ def _is_plain_where_split(atom: Atom, source: Generic, reader: Generic) -> bool:
 
 def _are_lanes(source: Generic, steps: set[int]) -> bool:
     """Whether a summed loop is cut into what fills lanes of 32 bits with narrow elements of `source`: a CPU's products read them so."""
-    sizes = {element_bytes(ir.RankedTensorType(value.type).element_type) for value in source.inputs if is_tensor(value)}
+    sizes = {element_bytes(element_of(value)) for value in source.inputs if is_tensor(value)}
     return target_of(source.op).kind == "cpu" and all({step * size for size in sizes} == {4} for step in steps)
 
 

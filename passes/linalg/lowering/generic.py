@@ -13,19 +13,15 @@ from hloom.dialects.read_once import ReadOnce
 from ...common.affine import dim_position, maps_attr, read_maps
 from ...common.combiner import SEQUENTIAL
 from ...common.contraction import summed_product
-from ...common.rewriting import create, defining_op, segments, value_of
+from ...common.rewriting import create, defining_op, element_of, segments, shape_of, value_of
 from ...common.scalars import signless
 
 PARALLEL, REDUCTION = "parallel", "reduction"
 
 
-def shape_of(value: ir.Value) -> list[int]:
-    return list(ir.RankedTensorType(value.type).shape)
-
-
-def element_of(value: ir.Value) -> ir.Type:
+def signless_element(value: ir.Value) -> ir.Type:
     """The element type; unsigned types count as signless, as they become."""
-    return signless(ir.RankedTensorType(value.type).element_type)
+    return signless(element_of(value))
 
 
 def dims(numbers: Sequence[int]) -> list[ir.AffineExpr]:
@@ -86,7 +82,7 @@ def build_generic(
 ) -> ir.Operation:
     """A linalg.generic whose body is what `body(*block arguments)` emits; it returns the values to yield."""
     op = new_generic(inputs, outs, maps, iterators)
-    block = ir.Block.create_at_start(op.regions[0], [element_of(v) if is_tensor(v) else v.type for v in (*inputs, *outs)])
+    block = ir.Block.create_at_start(op.regions[0], [signless_element(v) if is_tensor(v) else v.type for v in (*inputs, *outs)])
     with ir.InsertionPoint(block):
         create("linalg.yield", [], list(body(*block.arguments)))
     return op
@@ -96,14 +92,14 @@ def copy(value: ir.Value) -> ir.Value:
     """A generic that makes the same tensor again."""
     shape = shape_of(value)
     maps, loops = [identity(len(shape))] * 2, [PARALLEL] * len(shape)
-    return build_generic([value], [empty(shape, element_of(value))], maps, loops, lambda x, _: [x]).results[0]
+    return build_generic([value], [empty(shape, signless_element(value))], maps, loops, lambda x, _: [x]).results[0]
 
 
 def resized_start(value: ir.Value, shape: Sequence[int]) -> ir.Value | None:
     """What a generic starts from, `value`, made anew with that shape: a tensor.empty or a fill; None where it is neither."""
     producer = defining_op(value)
     if producer is not None and producer.name == "tensor.empty":
-        return empty(shape, element_of(value))
+        return empty(shape, signless_element(value))
     if producer is not None and producer.name == "linalg.fill":
         return fill(producer.operands[0], shape)
     return None

@@ -43,7 +43,7 @@ def _lower_parallel(low: Lowering, part: Part) -> list[ir.Value]:
     rank, nodes = len(part.extents), [node for number in part.roots for _, node in part.roots[number]]
     inputs = [node for node in part.tracer.nodes if isinstance(node, Element) and _is_input(node)]
     reads: list[Read] = [(node.value, generic.affine_map(rank, [to_affine(index) for index in node.point])) for node in inputs]
-    outs = [generic.empty(part.extents, generic.element_of(part.outer.op.results[n])) for n in part.roots for _ in part.roots[n]]
+    outs = [generic.empty(part.extents, generic.signless_element(part.outer.op.results[n])) for n in part.roots for _ in part.roots[n]]
 
     def body(scalars: list[ir.Value], _: list[ir.Value]) -> list[ir.Value]:
         dims = [low.scalars.loop_index(d) for d in range(rank)]
@@ -78,7 +78,7 @@ def _assembled(low: Lowering, result: ir.Value, part: Part, number: int, pieces:
         return [chosen]
 
     maps = [*[generic.affine_map(rank, dims)] * len(pieces), generic.identity(rank)]
-    out = generic.empty(shape, generic.element_of(result))
+    out = generic.empty(shape, generic.signless_element(result))
     return generic.build_generic(pieces, [out], maps, [generic.PARALLEL] * rank, body).results[0]
 
 

@@ -11,7 +11,7 @@ from ...common.control_flow import while_loop
 from ...common.index_emitter import ExpressionEmitter
 from ...common.index_expression import Atom, Expr
 from ...common.ops import emit_scalar
-from ...common.rewriting import create, value_of
+from ...common.rewriting import create, element_of, value_of
 from ...common.scalars import is_float, is_unsigned, signless, signless_attribute
 from ...fused.loops.nodes import Carry, Computed, Dot, Element, Folded, Known, Loop, Node, Position, Result, Start
 from . import generic
@@ -127,7 +127,7 @@ class Emitter:
         return total
 
     def _dot(self, node: Dot) -> ir.Value:
-        s, kind = self.low.scalars, generic.element_of(node.op.results[0])
+        s, kind = self.low.scalars, generic.signless_element(node.op.results[0])
         numbers = [self.made[each] for each in node.operands]
         wide = [self._widened(value, kind, old) for value, old in zip(numbers, [*node.op.operands] * (len(numbers) // 2))]
         times, plus = ("arith.mulf", "arith.addf") if is_float(kind) else ("arith.muli", "arith.addi")
@@ -140,7 +140,7 @@ class Emitter:
     def _widened(self, value: ir.Value, kind: ir.Type, old: ir.Value) -> ir.Value:
         if is_float(kind):
             return self.low.scalars.cast("arith.extf", kind, value)
-        unsigned = is_unsigned(ir.RankedTensorType(old.type).element_type)
+        unsigned = is_unsigned(element_of(old))
         return self.low.scalars.cast("arith.extui" if unsigned else "arith.extsi", kind, value)
 
 

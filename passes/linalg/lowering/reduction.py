@@ -63,7 +63,7 @@ def reducer(low: Lowering, block: ir.Block, accumulators: list[ir.Type]) -> Call
 def narrowed(low: Lowering, kind: ir.Type, value: ir.Value) -> ir.Value:
     """`value` rounded to the element type of `kind`, by a generic of its own, if it was accumulated in a wider one."""
     element, shape = signless(kind.element_type), list(kind.shape)
-    if generic.element_of(value) == element:
+    if generic.signless_element(value) == element:
         return value
     maps = [generic.identity(len(shape))] * 2
     out = generic.empty(shape, element)

@@ -99,7 +99,7 @@ class _Scatter:
         self.indices = operands[count]
         self.known = [low.scalar_constant(old) for old in operands[count + 1 :]]
         self.updates = [_computed(low.tensor(old)) if known is None else known for old, known in zip(operands[count + 1 :], self.known)]
-        widest = max(element_bytes(generic.element_of(v)) for v in self.tables)
+        widest = max(element_bytes(generic.signless_element(v)) for v in self.tables)
         self.tiles = _tiles(self.windows, widest)
         own = {**self.windows.at, **self.windows.batch}
         self.tiled = {own[d]: d for d in self.tiles}

@@ -51,7 +51,7 @@ class _Sequential:
         kept = [slot for slot in range(len(outer.slots)) if slot not in own or not is_counter(own[slot], outer)]
         written = [(n, node) for n in part.streams for _, node in part.roots[n]]
         begun = self._begun(kept)
-        rows = [generic.empty(self.extents, generic.element_of(outer.op.results[n])) for n, _ in written]
+        rows = [generic.empty(self.extents, generic.signless_element(outer.op.results[n])) for n, _ in written]
         tile, whole = generic.affine_map(self.rank + 1, generic.dims(range(1, self.rank + 1))), generic.identity(self.rank + 1)
         outs, out_maps = [*begun, *rows], [tile] * len(kept) + [whole] * len(written)
         inputs = [node for node in part.tracer.nodes if isinstance(node, Element) and self._is_input(node)]
@@ -90,7 +90,7 @@ class _Sequential:
         low, extents = self.low, self.part.extents
         inputs = [node for node in self.part.tracer.nodes if isinstance(node, Element) and self._is_input(node) and not node.scope.depth]
         reads: list[Read] = [(node.value, generic.affine_map(self.rank, [to_affine(i) for i in node.point])) for node in inputs]
-        outs = [generic.empty(extents, generic.element_of(self.loop.op.results[self.carries[slot]])) for slot in kept]
+        outs = [generic.empty(extents, generic.signless_element(self.loop.op.results[self.carries[slot]])) for slot in kept]
         if not outs:
             return []
 
@@ -128,7 +128,7 @@ class _Sequential:
     def _counter(self, turn: ir.Value) -> ir.Value:
         counter = find_counter(self.loop.op)
         assert counter is not None
-        s, kind = self.low.scalars, signless(generic.element_of(self.loop.op.results[counter.index]))
+        s, kind = self.low.scalars, signless(generic.signless_element(self.loop.op.results[counter.index]))
         number = s.cast("arith.index_cast", kind, turn)
         scaled = number if counter.step == 1 else s.op("arith.muli", number, s.constant(kind, counter.step))
         return scaled if not counter.start else s.op("arith.addi", scaled, s.constant(kind, counter.start))

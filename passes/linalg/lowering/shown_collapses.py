@@ -14,8 +14,7 @@ from collections.abc import Callable
 from torch_mlir import ir
 
 from ...common.affine import maps_attr, read_maps
-from ...common.rewriting import defining_op
-from .generic import shape_of
+from ...common.rewriting import defining_op, shape_of
 from .views import collapse
 
 

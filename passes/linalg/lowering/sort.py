@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ...common.rewriting import i64_attr, integer
+from ...common.rewriting import i64_attr, integer, shape_of
 from ...common.sorting.runs import FIRST
-from .generic import shape_of
 from .kept import keep
 from .lowering import Lowering
 

@@ -12,8 +12,8 @@ from torch_mlir import ir
 
 from ...common.affine import dim_position, index_at, maps_attr, read_maps, used_dims
 from ...common.index_expression import digits_of, loops_of
-from ...common.rewriting import defining_op, value_of
-from .generic import Generic, element_of, is_contraction, read_generic, shape_of
+from ...common.rewriting import defining_op, shape_of, value_of
+from .generic import Generic, is_contraction, read_generic, signless_element
 from .views import at_edge, expand
 
 _LEAST_ROWS = 24
@@ -85,7 +85,7 @@ def _rewrite(producer: ir.Operation, product: Generic, fill: ir.Operation, split
     maps = []
     with ir.InsertionPoint(producer), producer.location:
         groups, shape, out = expanded(producer.results[0], product.maps[-1])
-        kind = ir.RankedTensorType.get(shape, element_of(producer.results[0]))
+        kind = ir.RankedTensorType.get(shape, signless_element(producer.results[0]))
         empty = value_of("tensor.empty", kind)
         init = fill.clone(ir.InsertionPoint(producer))
         init.operands[1] = empty

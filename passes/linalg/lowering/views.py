@@ -9,9 +9,9 @@ from torch_mlir import ir
 
 from ...common.edge import RESHAPES
 from ...common.index_expression import Expr, Point, linearise
-from ...common.rewriting import create, defining_op, i64_array, value_of
+from ...common.rewriting import create, defining_op, i64_array, shape_of, value_of
 from ...common.slices import extract_slice
-from .generic import element_of, shape_of
+from .generic import signless_element
 
 Group = list[int]
 
@@ -22,7 +22,7 @@ def reshape(source: ir.Value, shape: Sequence[int]) -> ir.Value:
     if list(shape) == old:
         return source
     if prod(old) == 0:
-        return value_of("tensor.empty", ir.RankedTensorType.get(list(shape), element_of(source)))
+        return value_of("tensor.empty", ir.RankedTensorType.get(list(shape), signless_element(source)))
     runs = _equal_runs(old, shape)
     middle = [prod(old[d] for d in run) for run, _ in runs]
     value = collapse(source, [run for run, _ in runs]) if middle != old else source
@@ -32,13 +32,13 @@ def reshape(source: ir.Value, shape: Sequence[int]) -> ir.Value:
 def collapse(source: ir.Value, groups: Sequence[Group]) -> ir.Value:
     """Joins each group of adjacent dims into one dim."""
     shape = shape_of(source)
-    kind = ir.RankedTensorType.get([prod(shape[d] for d in group) for group in groups], element_of(source))
+    kind = ir.RankedTensorType.get([prod(shape[d] for d in group) for group in groups], signless_element(source))
     return value_of("tensor.collapse_shape", kind, [source], reassociation=_reassociation(groups))
 
 
 def expand(source: ir.Value, groups: Sequence[Group], shape: Sequence[int]) -> ir.Value:
     """Splits each dim into a group of adjacent dims of the result's `shape`."""
-    kind = ir.RankedTensorType.get(list(shape), element_of(source))
+    kind = ir.RankedTensorType.get(list(shape), signless_element(source))
     static_shape = ir.DenseI64ArrayAttr.get(list(shape))
     return value_of("tensor.expand_shape", kind, [source], reassociation=_reassociation(groups), static_output_shape=static_shape)
 
@@ -56,7 +56,7 @@ def surround(source: ir.Value, pairs: Sequence[tuple[int, int]], zero: ir.Value)
     low, high = ([pair[side] for pair in pairs] for side in range(2))
     padded = create(
         "tensor.pad",
-        [ir.RankedTensorType.get(shape, element_of(source))],
+        [ir.RankedTensorType.get(shape, signless_element(source))],
         [source],
         regions=1,
         static_low=i64_array(low),

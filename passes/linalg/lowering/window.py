@@ -60,7 +60,7 @@ def _reduce_window(low: Lowering, op: ir.Operation) -> None:
     reads = [d * stride + s * step for d, s, stride, step in zip(loops[:rank], loops[rank:], strides, dilations)]
     narrow = _narrow(low, operands[0]) if pads_with_neutral(op) else None
     if narrow is not None:
-        element = generic.element_of(narrow)
+        element = generic.signless_element(narrow)
         neutral = ir.FloatAttr.get(element, ir.FloatAttr(low.splat(inits[0])).value)
         inputs = [surround(narrow, pairs, low.scalars.attribute(element, neutral))]
     elif pads_with_neutral(op) and at_edge(low.tensor(operands[0])):
@@ -91,7 +91,7 @@ def _narrow(low: Lowering, old: ir.Value) -> ir.Value | None:
     made = producer(old, "stablehlo.convert")
     if made is None or len(list(old.uses)) != 1 or not at_edge(source := low.tensor(made.operands[0])):
         return None
-    before, after = generic.element_of(source), old.type.element_type
+    before, after = generic.signless_element(source), old.type.element_type
     floats = isinstance(before, (ir.BF16Type, ir.F16Type)) and isinstance(after, ir.F32Type)
     return source if floats else None
 
@@ -154,7 +154,7 @@ def _pads_in_kernel(op: ir.Operation) -> bool:
 def _surrounded(low: Lowering, old: ir.Value, pairs: Sequence[tuple[int, int]]) -> ir.Value:
     """The new tensor of `old`, an argument of the group, with zeros around it that are nowhere in memory: a tensor.pad."""
     source = low.tensor(old)
-    return surround(source, pairs, low.scalars.constant(generic.element_of(source), 0)) if any(map(any, pairs)) else source
+    return surround(source, pairs, low.scalars.constant(generic.signless_element(source), 0)) if any(map(any, pairs)) else source
 
 
 def _floordiv(x: ir.AffineExpr, divisor: int) -> ir.AffineExpr:

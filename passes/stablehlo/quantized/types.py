@@ -11,7 +11,7 @@ from torch_mlir.dialects import quant
 
 from hloom.runtime.dtypes import NAMES
 
-from ...common.rewriting import inner_ops
+from ...common.rewriting import element_of, inner_ops
 from ..support import build
 
 
@@ -62,7 +62,7 @@ def quantized_type(element: ir.Type) -> QuantizedType | None:
 
 def quantized_element(value: ir.Value) -> QuantizedType | None:
     """What is quantized of a tensor's elements, None for any other."""
-    return quantized_type(ir.RankedTensorType(value.type).element_type) if isinstance(value.type, ir.RankedTensorType) else None
+    return quantized_type(element_of(value)) if isinstance(value.type, ir.RankedTensorType) else None
 
 
 def stored_element(element: ir.Type) -> ir.Type:

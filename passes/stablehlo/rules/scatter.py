@@ -41,7 +41,7 @@ def _widened(op: ir.Operation) -> Values:
     """What is updated and the updates are converted first: the body, and so the result, have the wider type."""
     count = len(op.results)
     operands = list(op.operands)
-    wanted = [ir.RankedTensorType(argument.type).element_type for argument in op.regions[0].blocks[0].arguments]
+    wanted = [element_of(argument) for argument in op.regions[0].blocks[0].arguments]
     values = [*operands[:count], *operands[count + 1 :]]
     if all(element_of(value) == element for value, element in zip(values, wanted)):
         return None

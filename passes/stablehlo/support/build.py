@@ -10,11 +10,7 @@ import numpy as np
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
-from ...common.rewriting import create, element_of, i64_array, value_of
-
-
-def shape_of(value: ir.Value) -> list[int]:
-    return list(ir.RankedTensorType(value.type).shape)
+from ...common.rewriting import create, element_of, i64_array, i64_attr, shape_of, value_of
 
 
 def count_of(value: ir.Value) -> int:
@@ -110,7 +106,7 @@ def broadcast_to(value: ir.Value, shape: Sequence[int]) -> ir.Value:
 
 
 def iota(shape: Sequence[int], element: ir.Type, dimension: int) -> ir.Value:
-    attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dimension)
+    attribute = i64_attr(dimension)
     return value_of("stablehlo.iota", tensor(shape, element), iota_dimension=attribute)
 
 
@@ -135,7 +131,7 @@ def concatenate(values: Sequence[ir.Value], dimension: int) -> ir.Value:
         return values[0]
     shape = shape_of(values[0])
     shape[dimension] = sum(shape_of(v)[dimension] for v in values)
-    attribute = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dimension)
+    attribute = i64_attr(dimension)
     return value_of("stablehlo.concatenate", tensor(shape, element_of(values[0])), values, dimension=attribute)
 
 
@@ -347,7 +343,7 @@ def _reduction(
 
 def sort(values: Sequence[ir.Value], dimension: int, before: Callable[..., ir.Value]) -> list[ir.Value]:
     """The values, of one shape, sorted together, what is alike in its order. `before` gets two scalars of each value."""
-    place = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dimension)
+    place = i64_attr(dimension)
     kinds, stable = [value.type for value in values], ir.BoolAttr.get(True)
     op = create("stablehlo.sort", kinds, values, regions=1, dimension=place, is_stable=stable)
     block = op.regions[0].blocks.append(*(tensor([], element_of(value)) for value in values for _ in "ab"))

@@ -18,7 +18,7 @@ from torch_mlir import ir
 
 from ...common.affine import loop_of
 from ...common.axes import Axes
-from ...common.rewriting import create, index_constant
+from ...common.rewriting import create, index_constant, shape_of
 from ...common.slices import extract_slice, insert_slice
 from ..schedules.row_loop import RowLoop, sums_over
 from .tile_body import Live, TileBody
@@ -106,7 +106,7 @@ class RowLoopBody(TileBody):
     def _updated(self, made: Made) -> ir.Value:
         offsets, sizes = self._place(made)
         whole = self.carried[made]
-        if not any(isinstance(n, ir.Value) for n in sizes) and sizes == list(ir.RankedTensorType(whole.type).shape):
+        if not any(isinstance(n, ir.Value) for n in sizes) and sizes == shape_of(whole):
             return self.made[made]
         return insert_slice(self.made[made], whole, offsets, sizes)
 

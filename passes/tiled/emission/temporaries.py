@@ -10,6 +10,7 @@ from hloom.dialects.storage import element_bytes
 
 from ...common.affine import loop_of
 from ...common.axes import Axes
+from ...common.rewriting import element_of
 
 
 def destinations(axes: Axes, results: list[ir.Value]) -> dict[tuple[int, int], int]:
@@ -37,5 +38,5 @@ def temporaries(axes: Axes, sizes: dict[int, int]) -> dict[ir.Value, int]:
                 continue
             loops = [op.axes[loop_of(e)] for e in indexing.results]
             points = prod(sizes.get(axis, axes.extent[axis]) for axis in loops)
-            kept[op.op.results[result]] = points * element_bytes(ir.RankedTensorType(init.type).element_type)
+            kept[op.op.results[result]] = points * element_bytes(element_of(init))
     return kept

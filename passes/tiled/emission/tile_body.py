@@ -14,7 +14,7 @@ from ...common.axes import Axes, TileOp, loop_index
 from ...common.combiner import SEQUENTIAL
 from ...common.index_emitter import IndexEmitter
 from ...common.linear_index import LinearIndex, linear_at
-from ...common.rewriting import create, defining_op, index_constant, value_of, walk
+from ...common.rewriting import create, defining_op, element_of, i64_attr, index_constant, shape_of, value_of, walk
 from ...common.slices import extract_slice, parallel_insert_slice, tensor_type
 from .temporaries import destinations
 
@@ -133,7 +133,7 @@ class TileBody:
         if not extracted or not loops:
             return
         sizes = [self.size.get(tile_op.axes[d], tile_op.extents[d]) for d in loops]
-        element = ir.RankedTensorType(tile_op.inputs[extracted[0]].type).element_type
+        element = element_of(tile_op.inputs[extracted[0]])
         operands.append(value_of("tensor.empty", tensor_type(sizes, element), [s for s in sizes if not isinstance(s, int)]))
         maps.append(ir.AffineMap.get(len(tile_op.parallel), 0, [ir.AffineDimExpr.get(d) for d in loops]))
 
@@ -190,7 +190,7 @@ class TileBody:
     def _slice(self, tile_op: TileOp, m: ir.AffineMap, value: ir.Value) -> ir.Value:
         made = self.axes.producer(value)
         source = value if made is None else self.made[made]
-        shape = list(ir.RankedTensorType(value.type).shape)
+        shape = shape_of(value)
         offsets: list[int | ir.Value] = []
         sizes: list[int | ir.Value] = []
         for position, expr in enumerate(m.results):
@@ -273,7 +273,7 @@ class TileBody:
         if owner is None or owner.name != "tensor.empty":
             return self._slice(tile_op, m, init)
         axes = [tile_op.axes[loop_of(e)] for e in m.results]
-        shape = list(ir.RankedTensorType(init.type).shape)
+        shape = shape_of(init)
         sizes = [self.size.get(axis, extent) for axis, extent in zip(axes, shape)]
         goes_to = self.goes_to.get((number, result))
         if goes_to is not None:
@@ -281,7 +281,7 @@ class TileBody:
             if not any(axis in self.sizes for axis in axes):
                 return shared
             return extract_slice(shared, [self.offset.get(axis, 0) for axis in axes], sizes)
-        element = ir.RankedTensorType(init.type).element_type
+        element = element_of(init)
         return value_of("tensor.empty", tensor_type(sizes, element), [s for s in sizes if not isinstance(s, int)])
 
     def _shared(self, number: int) -> ir.Value:
@@ -360,7 +360,7 @@ class TileBody:
             fold_unsigned(e, _loop if self._is_local(made, d) else partial(self._index, tile_op), index_constant, _EMITTER.emit)
             for d, e in enumerate(tile_op.maps[position].results)
         ]
-        return value_of("tensor.extract", ir.RankedTensorType(value.type).element_type, [source, *indices])
+        return value_of("tensor.extract", element_of(value), [source, *indices])
 
     def _yield(self) -> None:
         terminator = create("scf.forall.in_parallel", regions=1)
@@ -372,13 +372,13 @@ class TileBody:
                 assert made is not None
                 tile_op = self.axes.ops[made[0]]
                 axes = [tile_op.axes[loop_of(e)] for e in tile_op.output_maps[made[1]].results]
-                shape = list(ir.RankedTensorType(value.type).shape)
+                shape = shape_of(value)
                 sizes = [self.size.get(axis, extent) for axis, extent in zip(axes, shape)]
                 parallel_insert_slice(self.made[made], destination, [self.offset.get(axis, 0) for axis in axes], sizes)
 
 
 def _loop(dim: int) -> ir.Value:
-    return value_of("linalg.index", ir.IndexType.get(), dim=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), dim))
+    return value_of("linalg.index", ir.IndexType.get(), dim=i64_attr(dim))
 
 
 def linear_index(expr: ir.AffineExpr, tile_op: TileOp) -> LinearIndex | None:

@@ -29,6 +29,7 @@ from ...common.contraction import (
     sums_in_parts,
 )
 from ...common.nibbles import nibble_product
+from ...common.rewriting import element_of
 from .chained import chained, chained_schedule
 from .convolution import convolution_schedule, has_groups_in_lanes, has_windows
 from .cutting import cut, innermost, panels
@@ -147,7 +148,7 @@ def _columns(root: TileOp, axes: Axes, rows: int, target: TargetView) -> int:
     again = len(summing) > 1 or any(op.op.results[0] in axes.results for op in whole if op not in summing)
     if not again:
         return _MOST_COLUMNS
-    size = max(element_bytes(ir.RankedTensorType(value.type).element_type) for value in (*root.inputs, *root.inits))
+    size = max(element_bytes(element_of(value)) for value in (*root.inputs, *root.inits))
     held = kept_bytes(target) // max(1, rows * size * 2)
     return max(KEPT_COLUMNS, min(_MOST_COLUMNS, held // KEPT_COLUMNS * KEPT_COLUMNS))
 
@@ -206,7 +207,7 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     wide = max(
         wide, axes.extent[columns[-1]] if beside or (len(columns) > 1 and _in_lanes(hero)) else 0
     )  # a panel, which lies in one piece
-    block = block_columns(target, ir.RankedTensorType(hero.inits[0].type).element_type)
+    block = block_columns(target, element_of(hero.inits[0]))
     for axis in columns:
         if axis in packed and axis in axes.tileable:
             several = axis == output[-1] and packed[axis] == block and not _in_lanes(hero)
@@ -242,7 +243,7 @@ def _shallow_tile(columns: int) -> tuple[int, int]:
 def _a_piece_a_core(hero: TileOp, output: list[int], axes: Axes, target: TargetView) -> dict[int, int]:
     """Whole registers of the last axis for each core, of more results than a tile has else: where what follows the product lets no other
     axis be cut, as heads that are merged with rows."""
-    element, last = ir.RankedTensorType(hero.inits[0].type).element_type, output[-1]
+    element, last = element_of(hero.inits[0]), output[-1]
     lanes = target.lanes(8 * element_bytes(element))
     size = ceil(axes.extent[last] / max(1, target.cores) / lanes) * lanes
     many = prod(axes.extent[axis] for axis in output) > 2 * _TILE_COLUMNS * _MOST_ROWS
@@ -264,7 +265,7 @@ def _in_lanes(hero: TileOp) -> bool:
     if nibbles is not None:
         return nibbles.word == 1
     last = dim_position(hero.maps[1].results[-1]) if len(hero.maps[1].results) > 2 else None
-    size = element_bytes(ir.RankedTensorType(hero.inputs[1].type).element_type)
+    size = element_bytes(element_of(hero.inputs[1]))
     return last is not None and not hero.parallel[last] and size < 4 and hero.extents[last] * size == 4
 
 
@@ -291,7 +292,7 @@ def _register_tile(hero: TileOp, target: TargetView, rows: int, columns: int, de
     rows, if these are few or half of L2 holds what is read of them, and several panels of columns. A sum that is packed part by part is
     packed once for the rows of a tile: these are as many as half of L2 holds. Where rows are read part by part (deep_sums.py), L2 holds
     a part of them, and the results of all columns."""
-    kinds = {ir.RankedTensorType(value.type).element_type for value in [*hero.inputs[:2], *hero.inits]}
+    kinds = {element_of(value) for value in [*hero.inputs[:2], *hero.inits]}
     size = element_bytes(kinds.pop()) if len(kinds) == 1 else 0
     if _is_split(hero, target):
         return _TILE_COLUMNS, max(_SPLIT_ROWS, target.l2_bytes // 2 // (4 * depth))
@@ -314,7 +315,7 @@ def _register_tile(hero: TileOp, target: TargetView, rows: int, columns: int, de
 def _narrow_tile(hero: TileOp, target: TargetView, depth: int) -> tuple[int, int]:
     """Columns and rows of a tile whose operands are packed in pairs or fours of a lane: as many as a panel of all steps fits the cache for.
     A left operand that lies along the sum is read where it is."""
-    room = target.tile_bytes // (depth * element_bytes(ir.RankedTensorType(hero.inputs[1].type).element_type))
+    room = target.tile_bytes // (depth * element_bytes(element_of(hero.inputs[1])))
     is_packed = not _left_lies_along_sum(hero)
     columns = _TILE_COLUMNS
     while columns > _LEAST_COLUMNS and columns * (2 if is_packed else 1) > room:
@@ -333,7 +334,7 @@ def _even_rows(hero: TileOp, extent: int, most: int, target: TargetView, *, lane
     """Rows of tiles that cut `extent` as evenly as whole blocks of registers can: of 196 three times 66, not 96, 96 and 4. Rows that are
     `lanes` of the result go by blocks of columns, a part of which takes as long as all of it: of 3,136 128, not 96."""
     unit = block_rows(target, block_registers(target))
-    elements = [ir.RankedTensorType(value.type).element_type for value in (hero.inputs[0], hero.inits[0])]
+    elements = [element_of(value) for value in (hero.inputs[0], hero.inits[0])]
     if lanes and elements[0] == elements[1]:
         unit = block_columns(target, elements[1])
         most = ceil(most / unit) * unit

@@ -20,7 +20,20 @@ from ...common.control_flow import if_then
 from ...common.edge import RESHAPES
 from ...common.index_emitter import emitting
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import DYNAMIC, attributes_of, create, defining_op, index_constant, integers, mixed, ops_in, symbol_name, value_of
+from ...common.rewriting import (
+    DYNAMIC,
+    attributes_of,
+    create,
+    defining_op,
+    element_of,
+    index_constant,
+    integers,
+    mixed,
+    ops_in,
+    shape_of,
+    symbol_name,
+    value_of,
+)
 from ...common.storage import Storage, stack_buffer
 from ...common.tiled_function import TiledFunction, size_bound
 from ...common.winograd import is_transformed
@@ -353,14 +366,14 @@ class _Kernel:
             return storage.sizes
         op = defining_op(value)
         assert op is not None  # block arguments have storage
-        shape = list(ir.RankedTensorType(value.type).shape)
+        shape = shape_of(value)
         dynamic = iter(op.operands)
         return tuple(self._size(next(dynamic)) if size == DYNAMIC else size for size in shape)
 
     def _stack(self, result: ir.Value, sizes: tuple[int | ir.Value, ...]) -> Storage:
         shape = tuple(map(size_bound, sizes))
         with ir.InsertionPoint(self.stack_point), result.owner.location:
-            return stack_buffer(shape, sizes, ir.RankedTensorType(result.type).element_type)
+            return stack_buffer(shape, sizes, element_of(result))
 
     def _emit_nest(self, group: list[Work], after: After) -> bool:
         """Whether the works that come `after` the group's are part of its nest, too."""
