@@ -16,7 +16,7 @@ from torch_mlir import ir
 
 from hloom.dialects.context import make_context
 from hloom.dialects.target import TargetView, attach_target
-from hloom.passes.common.rewriting import functions, ops_in, symbol_name, update_signature
+from hloom.passes.common.rewriting import body_ops, callee_of, functions, ops_in, symbol_name, update_signature
 from hloom.passes.errors import CompileError
 from hloom.runtime.comparison import conditioned, difference, neighbours
 
@@ -74,7 +74,7 @@ def first_wrong_op(
     """The first op of @main (of a program at `stage`) that the compiled program computes otherwise than the interpreter."""
     with make_context() as context, ir.Location.unknown():
         module = parse_module(program, context)
-        watched = [op for op in _ops(main_function(module)) if op.name != "stablehlo.constant"]
+        watched = [op for op in body_ops(main_function(module)) if op.name != "stablehlo.constant"]
         kept = [value for op in watched for value in op.results]
         _return(main_function(module), kept)
         loaded, _ = load_stage(bytecode_of(module), stage)
@@ -87,7 +87,7 @@ def first_wrong_op(
             given = [known[value] for value in arguments]
             found = [known[value] for value in op.results]
             if not _right(part, given, found, interpreter):
-                callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value if op.name == "func.call" else ""
+                callee = callee_of(op) if op.name == "func.call" else ""
                 return _WrongOp(op.name, str(op.location), callee, given)
     return None
 
@@ -128,14 +128,9 @@ def _op_of_group(fused: bytes, group: _WrongOp, target: TargetView, interpreter:
         module = parse_module(fused, context)
         function = next(op for op in functions(module.operation) if symbol_name(op) == group.callee)
         block = function.regions[0].blocks[0]
-        ops = _ops(function)
+        ops = body_ops(function)
         program = extracted(ops, list(block.arguments), [value for op in ops for value in op.results])
         return first_wrong_op(bytecode_of(program), "stablehlo", target, group.operands, interpreter)
-
-
-def _ops(function: ir.Operation) -> list[ir.Operation]:
-    """The function's ops but the return."""
-    return ops_in(function.regions[0].blocks[0])[:-1]
 
 
 def _return(function: ir.Operation, values: list[ir.Value]) -> None:

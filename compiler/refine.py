@@ -22,7 +22,7 @@ from torch_mlir import ir
 from torch_mlir.dialects import func
 from torch_mlir.passmanager import PassManager
 
-from hloom.passes.common.rewriting import functions, inner_ops, update_signature
+from hloom.passes.common.rewriting import functions, inner_ops, is_custom_call, update_signature
 from hloom.passes.errors import ParseError
 from hloom.passes.stablehlo.resolve_dynamic_calls import resolved
 from hloom.runtime.errors import ShapeError
@@ -135,7 +135,7 @@ def _failed_alone(module: ir.Module, shapes: Sequence[Shape]) -> str | None:
 
 
 def _is_assertion(op: ir.Operation) -> bool:
-    return op.name == "stablehlo.custom_call" and ir.StringAttr(op.attributes["call_target_name"]).value == "shape_assertion"
+    return is_custom_call(op, "shape_assertion")
 
 
 def _failed_assertion(module: ir.Module) -> str | None:

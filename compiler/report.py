@@ -16,7 +16,18 @@ from hloom.passes.common.init_function import entry
 from hloom.passes.common.launches import IN_TURN, MEMBERS, members_of
 from hloom.passes.common.ops import CONTRACTIONS, FREE
 from hloom.passes.common.places import place
-from hloom.passes.common.rewriting import functions, integer, kind_of, location_texts, ops_in, symbol_name, top_level, walk
+from hloom.passes.common.rewriting import (
+    body_ops,
+    callee_of,
+    functions,
+    integer,
+    kind_of,
+    location_texts,
+    ops_in,
+    symbol_name,
+    top_level,
+    walk,
+)
 from hloom.passes.fused.launches.host_block import peak_in_order
 from hloom.passes.fused.planner.decisions import ATTRIBUTE as DECISIONS
 from hloom.passes.fused.planner.decisions import KERNEL_CODES
@@ -65,7 +76,7 @@ class ReportBuilder:
             if "hloom.kind" not in function.attributes:
                 continue
             name = symbol_name(function)
-            inside = ops_in(function.regions[0].blocks[0])[:-1]
+            inside = body_ops(function)
             rows = [_op(op, name, self._location(op)) for op in inside]
             self._groups[name] = {
                 "kind": kind_of(function),
@@ -163,7 +174,7 @@ class ReportBuilder:
 
     def _add(self, rows: dict[tuple[str, str], dict[str, Any]], entry: str, op: ir.Operation) -> None:
         kind, kernel = op.opview.kind, op.opview.describe()
-        callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value if "callee" in op.attributes else None
+        callee = callee_of(op) if "callee" in op.attributes else None
         source = [ir.StringAttr(name).value for name in op.attributes["source"]] if "source" in op.attributes else []
         key = callee or f"{kind} {' '.join(source)}".strip()
         row = rows.get((entry, f"{key} {kernel}"))

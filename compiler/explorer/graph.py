@@ -23,7 +23,7 @@ from torch_mlir import ir
 from hloom.dialects.target import target_of
 from hloom.passes.common.ops import Kind
 from hloom.passes.common.places import place
-from hloom.passes.common.rewriting import functions, location_texts, walk
+from hloom.passes.common.rewriting import callee_of, functions, location_texts, walk
 from hloom.passes.fused.planner.cost import CostModel
 from hloom.passes.fused.planner.observed import Call, Plan
 from hloom.passes.fused.planner.records import Decision, Program
@@ -72,7 +72,7 @@ def _called(module: ir.Operation) -> list[tuple[str, str]]:
     host = [function for function in functions(module) if "hloom.kind" not in function.attributes]
     calls = [call for function in host for call in walk(function, "func.call")]
     location = location_texts()
-    return [(ir.FlatSymbolRefAttr(call.attributes["callee"]).value, location(call)) for call in calls]
+    return [(callee_of(call), location(call)) for call in calls]
 
 
 def _calls(planned: Sequence[Call], final: list[tuple[str, str]], program: Program) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ from hloom.dialects.storage import Slice
 from hloom.dialects.thunk import buffer_sizes, slices
 from hloom.passes.common.dense_constants import constant_bytes
 from hloom.passes.common.init_function import origin
-from hloom.passes.common.rewriting import symbol_name, walk
+from hloom.passes.common.rewriting import callee_of, symbol_name, walk
 from hloom.runtime.artifact import Buffer
 from hloom.runtime.dtypes import numpy_dtype
 
@@ -137,7 +137,7 @@ class _Entry:
             if type(op.opview).simulate is thunk.ThunkOp.simulate:
                 raise SimulationError(f"the simulated device does not know {op.name}", op=op.name, loc=str(op.location))
         for op in thunk.walk(program, "thunk.kernel"):
-            name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+            name = callee_of(op)
             reads, writes = slices(op, "reads"), slices(op, "writes")
             takes = len(self.kernels.argument_types(name))
             if takes != len(reads) + len(writes):

@@ -15,7 +15,7 @@ from torch_mlir import ir
 
 from hloom.passes.common.ops import OPS
 from hloom.passes.common.places import place
-from hloom.passes.common.rewriting import functions, integer, ops_in, symbol_name
+from hloom.passes.common.rewriting import body_ops, functions, integer, symbol_name
 from hloom.passes.fused.planner.decisions import ATTRIBUTE
 from hloom.passes.tiled.tiles_told import TILED
 from hloom.runtime.suggestions import Op, Rule, flips, match
@@ -57,7 +57,7 @@ def known_groups(fused: ir.Operation) -> dict[str, Known]:
     found = {}
     for function in functions(fused):
         if "hloom.kind" in function.attributes:
-            ops = list(map(_op, ops_in(function.regions[0].blocks[0])[:-1]))
+            ops = list(map(_op, body_ops(function)))
             found[symbol_name(function)] = Known(integer(function, "hloom.cost_ps", 0), ops, [])
     return found
 

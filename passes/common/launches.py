@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from .rewriting import create, functions, i64_array, integer, integers, segments, walk
+from .rewriting import callee_of, create, functions, i64_array, integer, integers, segments, walk
 
 LAUNCH = "hloom.launch"
 """On a call: the number of the launch that its kernel shares with those of other calls in the block."""
@@ -47,11 +47,6 @@ def shared_launches(module: ir.Operation) -> list[list[ir.Operation]]:
     return [calls for calls in found.values() if len(calls) > 1]
 
 
-def kernel_of(call: ir.Operation) -> str:
-    """The name of the function that an lhlo.fusion calls."""
-    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
-
-
 @dataclass(frozen=True)
 class JoinedCall:
     """One call for several. `places`: for each of these, its buffers' numbers among those of the one: inputs, which several may read,
@@ -68,12 +63,12 @@ class JoinedCall:
     @property
     def key(self) -> tuple[object, ...]:
         """What the kernels of equal ones have in common."""
-        return tuple(map(kernel_of, self.calls)), self.places, self.inplace, self.exchanged
+        return tuple(map(callee_of, self.calls)), self.places, self.inplace, self.exchanged
 
     @property
     def members(self) -> ir.ArrayAttr:
         """The value of MEMBERS of its kernel."""
-        return ir.ArrayAttr.get([ir.StringAttr.get(kernel_of(call)) for call in self.calls])
+        return ir.ArrayAttr.get([ir.StringAttr.get(callee_of(call)) for call in self.calls])
 
     def write(self, kernel: str, at: int = 0) -> None:
         """Puts the call of that kernel in the place of one of them, the first if not told otherwise, and the others are gone."""

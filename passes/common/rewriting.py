@@ -84,9 +84,29 @@ def kind_of(group: ir.Operation) -> str:
     return ir.StringAttr(group.attributes["hloom.kind"]).value
 
 
+def generated_groups(module: ir.Operation) -> list[ir.Operation]:
+    """The group functions that hloom makes kernels of; a library computes the others."""
+    return [f for f in functions(module) if "hloom.kind" in f.attributes and "hloom.library" not in f.attributes]
+
+
+def body_ops(function: ir.Operation) -> list[ir.Operation]:
+    """The ops of a function's one block, in order, but the last, which returns."""
+    return ops_in(function.regions[0].blocks[0])[:-1]
+
+
 def symbol_name(op: ir.Operation) -> str:
     """The name of a function, global or module."""
     return ir.StringAttr(op.attributes["sym_name"]).value
+
+
+def callee_of(call: ir.Operation) -> str:
+    """The name of the function that an op calls: func.call, lhlo.fusion, thunk.kernel."""
+    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+
+
+def is_custom_call(op: ir.Operation, target: str) -> bool:
+    """Whether the op is a stablehlo.custom_call of that target."""
+    return op.name == "stablehlo.custom_call" and ir.StringAttr(op.attributes["call_target_name"]).value == target
 
 
 def create(

@@ -27,7 +27,7 @@ from hloom.dialects.target import TargetView
 
 from .affine import dim_position
 from .linear_index import LinearIndex, linear_results
-from .rewriting import defining_op, producer, shape_of
+from .rewriting import defining_op, is_custom_call, producer, shape_of
 
 TARGET = "hloom.winograd_filter"
 TAPS = 3
@@ -49,7 +49,7 @@ Scaled = Callable[[Value, float, Value], Value]
 def is_transformed(value: ir.Value) -> bool:
     """Whether a tensor is a filter of which only the transform is in memory."""
     op = defining_op(value)
-    return op is not None and op.name == "stablehlo.custom_call" and ir.StringAttr(op.attributes["call_target_name"]).value == TARGET
+    return op is not None and is_custom_call(op, TARGET)
 
 
 def outputs_of(value: ir.Value) -> int:

@@ -31,7 +31,7 @@ from hloom.dialects.target import target_of
 
 from ..common.init_function import entry
 from ..common.ops import Kind
-from ..common.rewriting import functions, i64_array, kind_of, symbol_name, walk
+from ..common.rewriting import callee_of, functions, i64_array, kind_of, symbol_name, walk
 from ..registry import register_pass
 from .evaluation.programs import programs_of
 from .evaluation.views import Declined
@@ -63,4 +63,4 @@ def evaluate_init(module: ir.Operation) -> None:
 
 
 def _called(host: ir.Operation) -> list[str]:
-    return [ir.FlatSymbolRefAttr(call.attributes["callee"]).value for call in walk(host, "func.call")]
+    return [callee_of(call) for call in walk(host, "func.call")]

@@ -32,7 +32,7 @@ from hloom.runtime.custom_calls import is_registered
 
 from ..common.custom_calls import target_of_call
 from ..common.init_function import compute_once, entry
-from ..common.rewriting import defining_op, functions, symbol_name, walk
+from ..common.rewriting import callee_of, defining_op, functions, symbol_name, walk
 from ..registry import register_pass
 from .planner.cost import SECOND
 from .planner.reader import CONSTANT
@@ -68,7 +68,7 @@ def _constant_calls(main: ir.Operation, groups: dict[str, ir.Operation]) -> list
 
 
 def _group_of(call: ir.Operation, groups: dict[str, ir.Operation]) -> ir.Operation:
-    return groups[ir.FlatSymbolRefAttr(call.attributes["callee"]).value]
+    return groups[callee_of(call)]
 
 
 def _is_registered(group: ir.Operation) -> bool:

@@ -41,11 +41,11 @@ from hloom.dialects.target import target_of
 
 from ..common.attention import ONLINE
 from ..common.contraction import LIVE
-from ..common.rewriting import erase_unused, i64_array, integer, ops_in, walk
+from ..common.rewriting import callee_of, erase_unused, i64_array, integer, ops_in, walk
 from ..registry import register_pass
 from ..stablehlo.support.build import count_of, shape_of
 from .chains.bodies import call_once, convex, function_of, named
-from .chains.chain import Chain, Groups, callee, chain_ending_at, groups_of
+from .chains.chain import Chain, Groups, chain_ending_at, groups_of
 from .chains.half_reductions import widen_reductions
 from .chains.masks import Masks, share_of
 from .chains.moves import fold_moves, made_of_indices, moves_around
@@ -88,16 +88,16 @@ class _Joiner:
             chain = chain_ending_at(self.waiting.pop(), self.groups)
             if chain is not None:
                 parts.update(self._join_if_it_pays(chain))
-        parts.update(callee(call) for call in self.masks)
+        parts.update(callee_of(call) for call in self.masks)
         erase_unused(self.masks)
-        called = {callee(call) for call in walk(self.module, "func.call")}
+        called = {callee_of(call) for call in walk(self.module, "func.call")}
         for name in sorted(parts - called):
             self.groups[name].erase()
         self.notes.write()
 
     def _join_if_it_pays(self, chain: Chain) -> list[str]:
         """The names of the groups that are joined; none where they stay apart, of which there is a record."""
-        names, kind = [callee(each) for each in chain.calls], str(chain.between.type)
+        names, kind = [callee_of(each) for each in chain.calls], str(chain.between.type)
         choice = next((c for c in map(self.policy.kernel_for, (chain.first, chain.second)) if c.use == APART), Choice())
         obstacle = on_gpu_obstacle(chain, self.target) if self.on_gpu else chain.obstacle(self.target)
         if choice.use == APART:
@@ -118,7 +118,7 @@ class _Joiner:
         calls, function, second, operands = (_with_moves(chain, self.groups, masks) if self.on_gpu else None) or _function(
             list(chain.calls) if self.on_gpu else chain.with_left(self.groups), chain, self.groups, masks
         )
-        names, edge = [callee(call) for call in calls], str(second.operands[0].type)
+        names, edge = [callee_of(call) for call in calls], str(second.operands[0].type)
         if convex(calls, calls[-1].block) != calls:
             function.erase()
             return Code.NOT_TILEABLE, names, "what others make of its rows' numbers is read by the second contraction", edge
@@ -139,7 +139,7 @@ class _Joiner:
             share = share_of(rows, columns, ahead)
         saved = 2 * sum(byte_size(value.type) for call in calls[:-1] for value in call.results)
         before = sum(integer(self.groups[name], "hloom.cost_ps") for name in names)
-        parts = [self.groups[callee(call)] for call in chain.calls]
+        parts = [self.groups[callee_of(call)] for call in chain.calls]
         if self.on_gpu:
             refusal = _made_online(function, second)
             after = priced(function, price(function, parts, chain, self.target, share))

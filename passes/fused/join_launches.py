@@ -26,9 +26,9 @@ from hloom.dialects.target import target_of
 
 from ..common.init_function import entry
 from ..common.launches import ALONE, LAUNCH
-from ..common.rewriting import i64_attr, integer, kind_of, ops_in, walk
+from ..common.rewriting import callee_of, i64_attr, integer, kind_of, ops_in, walk
 from ..registry import register_pass
-from .chains.chain import callee, groups_of
+from .chains.chain import groups_of
 from .launches.host_block import HOLDERS, HostBlock, peak_of
 from .launches.packing import Launch, Member, Packing
 from .launches.price import is_small
@@ -70,9 +70,9 @@ def _arrange(block: ir.Block, groups: dict[str, ir.Operation], packing: Packing,
     """Puts the calls of a launch together and numbers them, from `number` on; says what shares a launch and what does not."""
     members = {}
     for place, op in enumerate(ops_in(block)):
-        if op.name != "func.call" or callee(op) not in groups:
+        if op.name != "func.call" or callee_of(op) not in groups:
             continue
-        name, cost = callee(op), integer(groups[callee(op)], "hloom.cost_ps")
+        name, cost = callee_of(op), integer(groups[callee_of(op)], "hloom.cost_ps")
         if is_small(cost, packing.target) or packing.wishes.wanted(name):
             members[place] = Member(place, op, name, cost)
     if len(members) < 2:

@@ -31,6 +31,7 @@ from hloom.dialects.target import TargetView, target_of
 from ..common.ops import is_elementwise
 from ..common.rewriting import (
     attributes_of,
+    callee_of,
     defining_op,
     erase_unused,
     has_one_use,
@@ -45,7 +46,7 @@ from ..common.rewriting import (
 from ..registry import register_pass
 from ..stablehlo.support import build, constants
 from .chains.bodies import call_in_place, function_of, named
-from .chains.chain import Groups, callee, groups_of, returned
+from .chains.chain import Groups, groups_of, returned
 from .planner.codes import Code
 from .planner.cost import SECOND
 from .planner.decisions import Notes
@@ -67,7 +68,7 @@ def join_phases(module: ir.Operation) -> None:
             phases = _phases(call, groups)
             if len(phases) < 2 or not _stay_near(phases, groups, target):
                 continue
-            names = [callee(each) for each in (*phases, call)]
+            names = [callee_of(each) for each in (*phases, call)]
             edge = str(phases[0].results[0].type)
             rule = _apart(phases, groups, policy)
             if rule:
@@ -78,14 +79,14 @@ def join_phases(module: ir.Operation) -> None:
             if name is not None:
                 parts.update(names)
                 notes.add(Code.FUSED_PHASES, [name], "the phases stay in the tile that puts them in turn", edge, {"bytes_saved": saved})
-        for name in sorted(parts - {callee(call) for call in walk(module, "func.call")}):
+        for name in sorted(parts - {callee_of(call) for call in walk(module, "func.call")}):
             groups[name].erase()
         notes.write()
 
 
 def _phases(call: ir.Operation, groups: Groups) -> list[ir.Operation]:
     """The calls of bare convolutions, each for this call alone, whose results it concatenates along a new dimension."""
-    group = groups.get(callee(call))
+    group = groups.get(callee_of(call))
     if group is None or kind_of(group) != "loop":
         return []
     makers = [defining_op(value) for value in call.operands]
@@ -99,7 +100,7 @@ def _phases(call: ir.Operation, groups: Groups) -> list[ir.Operation]:
 
 
 def _is_phase(maker: ir.Operation, argument: ir.Value, groups: Groups) -> bool:
-    group = groups.get(callee(maker))
+    group = groups.get(callee_of(maker))
     if group is None or kind_of(group) != "conv" or len(maker.results) != 1:
         return False
     if not has_one_use(maker.results[0]) or not has_one_use(argument):
@@ -122,7 +123,7 @@ def _convolution(phase: ir.Operation) -> ir.Operation:
 
 def _stay_near(phases: Sequence[ir.Operation], groups: Groups, target: TargetView) -> bool:
     """Whether a tile finds the weights of all phases in the second-level cache beside a line of each."""
-    convolutions = [_convolution(groups[callee(phase)]) for phase in phases]
+    convolutions = [_convolution(groups[callee_of(phase)]) for phase in phases]
     weights = sum(byte_size(op.operands[1].type) for op in convolutions)
     line = sum(prod(build.shape_of(op.results[0])[-2:]) * element_bytes(build.element_of(op.results[0])) for op in convolutions)
     return weights <= target.l2_bytes // 2 and line <= target.l2_bytes // 4
@@ -130,7 +131,7 @@ def _stay_near(phases: Sequence[ir.Operation], groups: Groups, target: TargetVie
 
 def _apart(phases: Sequence[ir.Operation], groups: Groups, policy: Policy) -> str:
     """The rule that keeps one of the convolutions apart, if there is one."""
-    choices = [policy.kernel_for(_convolution(groups[callee(phase)])) for phase in phases]
+    choices = [policy.kernel_for(_convolution(groups[callee_of(phase)])) for phase in phases]
     return next((choice.rule for choice in choices if choice.use == APART), "")
 
 
@@ -143,7 +144,7 @@ def _join(module: ir.Operation, calls: list[ir.Operation], groups: Groups, made:
     if not _Unjoined(function).rewrite():
         function.erase()
         return None
-    parts = [groups[callee(call)] for call in calls]
+    parts = [groups[callee_of(call)] for call in calls]
     block = function.regions[0].blocks[0]
     moved = sum(byte_size(v.type) for v in (*block.arguments, *returned(function).operands))
     saved = 2 * sum(byte_size(value.type) for call in calls[:-1] for value in call.results) * SECOND // target.llc_bytes_per_second

@@ -41,11 +41,11 @@ from hloom.dialects.storage import byte_size
 from hloom.dialects.target import TargetView, target_of
 
 from ..common.contraction import LIVE, ROW_LOOP
-from ..common.rewriting import defining_op, element_of, erase_unused, i64_array, i64_attr, integer, kind_of, walk
+from ..common.rewriting import callee_of, defining_op, element_of, erase_unused, i64_array, i64_attr, integer, kind_of, walk
 from ..registry import register_pass
 from ..stablehlo.support.build import count_of
 from .chains.bodies import call_once, convex, function_of, named, users
-from .chains.chain import callee, groups_of
+from .chains.chain import groups_of
 from .chains.half_reductions import widen_reductions
 from .chains.masks import Masks, share_of
 from .chains.numbers import Operand, numbers_kept, read_numbers, without_unused
@@ -103,7 +103,7 @@ class _Joiner:
             parts.update(names)
             if not names:
                 self.declined.add(seed)
-        called = {callee(call) for call in walk(self.module, "func.call")}
+        called = {callee_of(call) for call in walk(self.module, "func.call")}
         for name in sorted(parts - called):
             self.groups[name].erase()
         self.notes.write()
@@ -119,7 +119,7 @@ class _Joiner:
     def _may_join(self, op: ir.Operation | None, block: ir.Block) -> bool:
         if op is None or op.name != "func.call" or op.block != block:
             return False
-        group = self.groups.get(callee(op))
+        group = self.groups.get(callee_of(op))
         return group is not None and kind_of(group) in _KINDS
 
     def _summed(self, value: ir.Value) -> set[int]:
@@ -128,7 +128,7 @@ class _Joiner:
 
     def _summed_by(self, call: ir.Operation, value: ir.Value) -> set[int]:
         """Those that the contractions of a call sum over."""
-        group = self.groups[callee(call)]
+        group = self.groups[callee_of(call)]
         arguments = [a for a, given in zip(group.regions[0].blocks[0].arguments, call.operands) if given == value]
         return summed_dimensions(group, arguments)
 
@@ -137,7 +137,7 @@ class _Joiner:
         region = self._behind_forward(seed) or self._grown(seed)
         if region is None:
             return []
-        names, edge = [callee(call) for call in region.calls], str(seed.type)
+        names, edge = [callee_of(call) for call in region.calls], str(seed.type)
         refusal = self._refusal(region)
         if refusal is not None:
             region.function.erase()

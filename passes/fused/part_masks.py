@@ -26,11 +26,11 @@ from hloom.dialects.target import TargetView, target_of
 
 from ..common.attention import FIRST_CAPABILITY, WIDEST
 from ..common.ops import OPS, is_elementwise
-from ..common.rewriting import clone_with, create, defining_op, element_of, is_block_argument, kind_of, ops_in, walk
+from ..common.rewriting import callee_of, clone_with, create, defining_op, element_of, is_block_argument, kind_of, ops_in, walk
 from ..registry import register_pass
 from ..stablehlo.support.build import count_of
 from .chains.bodies import named, open_function, users
-from .chains.chain import CONTRACTION_KINDS, callee, groups_of, returned, summed
+from .chains.chain import CONTRACTION_KINDS, groups_of, returned, summed
 from .chains.on_gpu import EVALUATED
 from .chains.price import bytes_moved, priced
 from .chains.regions import Regions
@@ -68,16 +68,16 @@ class _Parting:
         parted = set()
         for call in walk(self.module, "func.call"):
             size = self._matrix(call)
-            cut = _cut(self.groups[callee(call)], size) if size else None
+            cut = _cut(self.groups[callee_of(call)], size) if size else None
             if cut is not None:
-                parted.add(callee(call))
+                parted.add(callee_of(call))
                 self._part(call, cut)
-        for name in sorted(parted - {callee(call) for call in walk(self.module, "func.call")}):
+        for name in sorted(parted - {callee_of(call) for call in walk(self.module, "func.call")}):
             self.groups.pop(name).erase()
 
     def _matrix(self, call: ir.Operation) -> int:
         """The elements of the matrix that a contraction makes, the call's group changes and another contraction sums over; 0 where none."""
-        group = self.groups.get(callee(call))
+        group = self.groups.get(callee_of(call))
         if group is None or kind_of(group) in CONTRACTION_KINDS:
             return 0
         sizes = {count_of(value) for value in call.operands if self._is_of_contraction(value)}
@@ -87,13 +87,13 @@ class _Parting:
     def _is_of_contraction(self, value: ir.Value) -> bool:
         """Whether a contraction that a kernel takes makes it."""
         maker = defining_op(value)
-        group = self.groups.get(callee(maker)) if maker is not None and maker.name == "func.call" else None
+        group = self.groups.get(callee_of(maker)) if maker is not None and maker.name == "func.call" else None
         dots = walk(group, "stablehlo.dot_general") if group is not None and kind_of(group) in CONTRACTION_KINDS else []
         return len(dots) == 1 and str(element_of(dots[0].operands[0])) in _HALVES and summed(dots[0]) <= WIDEST
 
     def _part(self, call: ir.Operation, cut: _Cut) -> None:
         """Two calls in place of one."""
-        group = self.groups[callee(call)]
+        group = self.groups[callee_of(call)]
         outside = dict(zip(group.regions[0].blocks[0].arguments, call.operands))
         kept = [number for number, value in enumerate(returned(group).operands) if value not in cut.masks]
         results = [returned(group).operands[number] for number in kept]

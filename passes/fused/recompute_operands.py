@@ -42,11 +42,11 @@ from hloom.dialects.target import target_of
 
 from ..common.attention import BEGINS, FIRST_CAPABILITY, PARTS, RECOMPUTED
 from ..common.contraction import LIVE
-from ..common.rewriting import create, defining_op, erase_unused, i64_array, i64_attr, integer, walk
+from ..common.rewriting import callee_of, create, defining_op, erase_unused, i64_array, i64_attr, integer, walk
 from ..registry import register_pass
 from .chains import constant_factors
 from .chains.bodies import call_once, convex, function_of, named, users
-from .chains.chain import callee, groups_of, returned
+from .chains.chain import groups_of, returned
 from .chains.half_reductions import widen_reductions
 from .chains.masks import Masks, share_of
 from .chains.moves import keeps_heads, made_of_indices, only_moves
@@ -126,7 +126,7 @@ class _Joiner:
                     parts.update(names)
                     if names:
                         break
-        called = {callee(call) for call in walk(self.module, "func.call")}
+        called = {callee_of(call) for call in walk(self.module, "func.call")}
         for name in sorted(parts - called):
             self.groups[name].erase()
         self.notes.write()
@@ -137,15 +137,15 @@ class _Joiner:
         if region is None:
             return []
         if isinstance(region, str):
-            self.notes.add(Code.NOT_TILEABLE, [callee(seed.owner.operation)], region, edge)
+            self.notes.add(Code.NOT_TILEABLE, [callee_of(seed.owner.operation)], region, edge)
             return []
-        if not any(walk(self.groups[callee(call)], "stablehlo.dot_general") for call in region.makers):
+        if not any(walk(self.groups[callee_of(call)], "stablehlo.dot_general") for call in region.makers):
             return []  # nothing but what is read from memory, once
-        names, kernels = list(dict.fromkeys(callee(call) for call in region.gone)), []
+        names, kernels = list(dict.fromkeys(callee_of(call) for call in region.gone)), []
         try:
             self._check_policy([*region.makers, *region.readers])
             kernels = self._kernels(region)
-            before = sum(integer(self.groups[callee(call)], "hloom.cost_ps") for call in region.gone)
+            before = sum(integer(self.groups[callee_of(call)], "hloom.cost_ps") for call in region.gone)
             after = sum(integer(kernel.function, "hloom.cost_ps") for kernel in kernels)
             if before - after < self.target.min_gain_ps:
                 raise _Refused(Code.NO_GAIN, f"{len(kernels)} kernels that compute it take {after} ps, those of today {before} ps")
@@ -157,7 +157,7 @@ class _Joiner:
             return []
         saved = sum(2 * byte_size(value.type) for call in region.gone if call in region.makers for value in call.results)
         before_it = in_order({*self._masks_of(region), *self._moves_of(region)})
-        names += [callee(call) for call in (*before_it, *region.kept)]
+        names += [callee_of(call) for call in (*before_it, *region.kept)]
         gone = {*before_it, *region.makers, *region.readers}
         self.waiting = [call for call in self.waiting if call not in gone]
         made, masked = self._call(region, kernels, before_it)
@@ -201,7 +201,7 @@ class _Joiner:
 
     def _check_policy(self, calls: Sequence[ir.Operation]) -> None:
         for call in calls:
-            for dot in walk(self.groups[callee(call)], "stablehlo.dot_general"):
+            for dot in walk(self.groups[callee_of(call)], "stablehlo.dot_general"):
                 if self.policy.kernel_for(dot).use == APART:
                     raise _Refused(Code.POLICY_FORBIDDEN, "the contractions have kernels of their own")
 

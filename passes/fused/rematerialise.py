@@ -34,12 +34,12 @@ from hloom.dialects.target import attach_target, target_of
 
 from ..common.init_function import entry
 from ..common.places import place
-from ..common.rewriting import clone_with, functions, holder, i64_attr, integer, ops_in, symbol_name
+from ..common.rewriting import callee_of, clone_with, functions, holder, i64_attr, integer, ops_in, symbol_name
 from ..lhlo.assignment.alternate import assigned, wishes_of
 from ..lhlo.assignment.inplace import InPlace
 from ..registry import register_pass
 from .chains.bodies import named
-from .chains.chain import callee, groups_of
+from .chains.chain import groups_of
 from .join_contractions import join_contractions
 from .plan_fusion import plan_fusion
 from .planner.codes import Code
@@ -128,7 +128,7 @@ class _Rematerialising:
             for op in ops_in(block)[:-1]:
                 copy = clone_with(op, mapping)
                 if op.name == "func.call":
-                    called.append(names[callee(op)])
+                    called.append(names[callee_of(op)])
                     copy.attributes["callee"] = ir.FlatSymbolRefAttr.get(called[-1])
         again = mapping[ops_in(block)[-1].operands[0]]
         late = {lifetimes.known.ops[use] for use in lifetimes.uses[recipe.value] if use >= recipe.use}

@@ -32,10 +32,10 @@ from hloom.dialects.target import target_of
 
 from ..common.axes import CHEAP_POINTS
 from ..common.init_function import entry
-from ..common.rewriting import attributes_of, i64_attr, integer, kind_of, ops_in, walk
+from ..common.rewriting import attributes_of, body_ops, callee_of, i64_attr, integer, kind_of, ops_in, walk
 from ..registry import register_pass
 from .chains.bodies import call_in_place, function_of, named
-from .chains.chain import Groups, callee, groups_of
+from .chains.chain import Groups, groups_of
 from .launches.wishes import LaunchWishes
 from .planner.codes import Code
 from .planner.cost import SECOND
@@ -60,7 +60,7 @@ def repeat_reductions(module: ir.Operation) -> None:
     with module.context:
         while repeating.calls:
             repeating.visit(repeating.calls.pop(0))
-        called = {callee(call) for call in walk(module, "func.call")}
+        called = {callee_of(call) for call in walk(module, "func.call")}
         for name in sorted(repeating.left - called):
             groups[name].erase()
         repeating.notes.write()
@@ -88,9 +88,9 @@ class _Repeating:
     def visit(self, call: ir.Operation) -> None:
         """Moves what is called into its readers, where that may be and pays."""
         readers = _readers(call, self.groups)
-        if readers is None or not _is_small(self.groups[callee(call)]):
+        if readers is None or not _is_small(self.groups[callee_of(call)]):
             return
-        names = [callee(each) for each in (call, *readers)]
+        names = [callee_of(each) for each in (call, *readers)]
         edge = str(call.results[0].type)
         wishes = LaunchWishes(self.policy, self.groups.values(), (FORBID, ONCE))
         wish = next((found for name in names[1:] if (found := wishes.of(names[0], name))), None)
@@ -106,19 +106,19 @@ class _Repeating:
         for reader in readers:
             place = self.calls.index(reader)
             self.calls[place] = self._move(call, reader)
-            moved.append(callee(self.calls[place]))
+            moved.append(callee_of(self.calls[place]))
         call.erase()
         self.left.update(names)
         reason = "so few elements are reduced by every tile of those that read the result"
         self.notes.add(Code.FUSED_REPEATED, list(dict.fromkeys(moved)), reason, edge, figures)
 
     def _price(self, call: ir.Operation, readers: Sequence[ir.Operation]) -> _Price:
-        costs = [integer(self.groups[callee(each)], "hloom.cost_ps") for each in (call, *readers)]
+        costs = [integer(self.groups[callee_of(each)], "hloom.cost_ps") for each in (call, *readers)]
         return _Price(sum(costs), sum(costs[1:]) + sum(self._again(call, reader) for reader in readers))
 
     def _again(self, call: ir.Operation, reader: ir.Operation) -> int:
         """Picoseconds of the reduction in all tiles of a reader."""
-        group = self.groups[callee(call)]
+        group = self.groups[callee_of(call)]
         read = sum(byte_size(value.type) for value in call.operands) * SECOND // self.target.llc_bytes_per_second
         work = self._times(reader) * (read + integer(group, "hloom.flops") * SECOND // self.target.f32_flops)
         return work + _loops(group) * _LOOP_PS
@@ -131,7 +131,7 @@ class _Repeating:
 
     def _move(self, call: ir.Operation, reader: ir.Operation) -> ir.Operation:
         """The call of a group that has both bodies, in the reader's place."""
-        first, second = self.groups[callee(call)], self.groups[callee(reader)]
+        first, second = self.groups[callee_of(call)], self.groups[callee_of(reader)]
         operands = list(dict.fromkeys([*(v for v in reader.operands if v not in call.results), *call.operands]))
         function, _ = function_of((call, reader), self.groups, operands)
         moved = sum(byte_size(v.type) for v in operands) - sum(byte_size(v.type) for v in dict.fromkeys(reader.operands))
@@ -149,26 +149,26 @@ class _Repeating:
 
 def _readers(call: ir.Operation, groups: Groups) -> list[ir.Operation] | None:
     """The calls that read what a reduction makes, in their order; None where others do, or where it is none."""
-    group = groups.get(callee(call))
+    group = groups.get(callee_of(call))
     if group is None or kind_of(group) not in ("reduce", "multi_reduce") or not call.operands:
         return None
     users = {use.owner.operation for value in call.results for use in value.uses}
-    if not users or any(user.name != "func.call" or user.block != call.block or callee(user) not in groups for user in users):
+    if not users or any(user.name != "func.call" or user.block != call.block or callee_of(user) not in groups for user in users):
         return None
-    if any(kind_of(groups[callee(user)]) not in _READERS for user in users):
+    if any(kind_of(groups[callee_of(user)]) not in _READERS for user in users):
         return None
     return [op for op in ops_in(call.block) if op in users]
 
 
 def _is_small(group: ir.Operation) -> bool:
     """Whether every op of the group has so few points that tiles may repeat it, and none of its ops goes on in the order of its turns."""
-    ops = ops_in(group.regions[0].blocks[0])[:-1]
+    ops = body_ops(group)
     return all(_elements(value) <= CHEAP_POINTS for op in ops for value in (*op.results, *(op.operands if op.regions else ())))
 
 
 def _loops(group: ir.Operation) -> int:
     """How many ops of the group compute something."""
-    return sum(op.name not in ("stablehlo.constant", "stablehlo.reshape") for op in ops_in(group.regions[0].blocks[0])[:-1])
+    return sum(op.name not in ("stablehlo.constant", "stablehlo.reshape") for op in body_ops(group))
 
 
 def _elements(value: ir.Value) -> int:

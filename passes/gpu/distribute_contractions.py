@@ -35,7 +35,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
-from ..common.rewriting import functions
+from ..common.rewriting import generated_groups
 from ..registry import register_pass
 from .contraction.choose_kernel import try_distribute
 from .support.padding import spell_out_padding
@@ -46,7 +46,6 @@ def distribute_contractions(module: ir.Operation) -> None:
     target = target_of(module)
     if target.kind != "cuda":
         return
-    for function in functions(module):
-        if "hloom.kind" in function.attributes and "hloom.library" not in function.attributes:
-            if not try_distribute(function, target):
-                spell_out_padding(function)
+    for group in generated_groups(module):
+        if not try_distribute(group, target):
+            spell_out_padding(group)

@@ -34,8 +34,8 @@ from torch_mlir import ir
 from hloom.dialects.target import TargetView, target_of
 
 from ..common.init_function import entry
-from ..common.launches import ALONE, kernel_of
-from ..common.rewriting import integer, ops_in, symbol_name, top_level, walk
+from ..common.launches import ALONE
+from ..common.rewriting import callee_of, integer, ops_in, symbol_name, top_level, walk
 from ..fused.launches.price import is_small, is_worth_it
 from ..fused.planner.codes import Code
 from ..fused.planner.decisions import append_note
@@ -69,7 +69,7 @@ def join_chains(module: ir.Operation) -> None:
                 made[call.key] = f"chain_{len(made)}"
                 joint_kernel(made[call.key], call, chain.kernels, after, target, chain.waits)
             call.write(made[call.key], at=-1)
-        called = {kernel_of(call) for call in walk(module, "lhlo.fusion")}
+        called = {callee_of(call) for call in walk(module, "lhlo.fusion")}
         for name in sorted(kernels.keys() - called):
             kernels[name].erase()
 
@@ -82,7 +82,7 @@ def _chains(module: ir.Operation, main: ir.Operation, kernels: dict[str, Kernel]
         for op in ops_in(block):
             if op.name in _TRANSPARENT:
                 continue
-            kernel = kernels[kernel_of(op)] if op.name == "lhlo.fusion" else None
+            kernel = kernels[callee_of(op)] if op.name == "lhlo.fusion" else None
             if kernel and _is_tiny(kernel, target) and _fits(module, chain, kernel) and chain.add(op, kernel):
                 continue
             if len(chain.calls) > 1:

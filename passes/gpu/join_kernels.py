@@ -27,8 +27,8 @@ from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
-from ..common.launches import LAUNCH, joined, kernel_of, shared_launches
-from ..common.rewriting import symbol_name, top_level, walk
+from ..common.launches import LAUNCH, joined, shared_launches
+from ..common.rewriting import callee_of, symbol_name, top_level, walk
 from ..fused.planner.codes import Code
 from ..fused.planner.decisions import append_note
 from ..registry import register_pass
@@ -43,7 +43,7 @@ def join_kernels(module: ir.Operation) -> None:
     made: dict[tuple[object, ...], str] = {}
     with module.context:
         for calls in shared_launches(module):
-            known = [Kernel.of(kernels[kernel_of(call)]) for call in calls]
+            known = [Kernel.of(kernels[callee_of(call)]) for call in calls]
             sets, why = together(known, target)
             if why:
                 append_note(module, Code.OCCUPANCY, list(dict.fromkeys(kernel.name for kernel in known)), why, "")
@@ -58,6 +58,6 @@ def join_kernels(module: ir.Operation) -> None:
         for call in left:
             if LAUNCH in call.attributes:
                 del call.attributes[LAUNCH]
-        called = {kernel_of(call) for call in left}
+        called = {callee_of(call) for call in left}
         for name in sorted(kernels.keys() - called):
             kernels[name].erase()

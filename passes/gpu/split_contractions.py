@@ -31,7 +31,7 @@ from hloom.dialects.target import target_of
 from ..common.attention import BEGINS, ONLINE, RECOMPUTED
 from ..common.axes import TileOp, read_tile_op
 from ..common.contraction import LIVE, is_contraction, reuses_all_inputs
-from ..common.rewriting import defining_op, functions, symbol_name, walk
+from ..common.rewriting import defining_op, generated_groups, symbol_name, walk
 from ..fused.planner.codes import Code
 from ..fused.planner.decisions import append_note
 from ..linalg.inlining.inlining import VIEWS
@@ -51,9 +51,8 @@ def split_contractions(module: ir.Operation) -> None:
         return
     with module.context, ir.Location.unknown():
         hosts = hosts_of(module)
-        for group in functions(module):
-            if "hloom.kind" in group.attributes and "hloom.library" not in group.attributes:
-                _split(module, group, hosts)
+        for group in generated_groups(module):
+            _split(module, group, hosts)
         for host in hosts:
             host.finish()
 

@@ -37,7 +37,7 @@ from hloom.dialects.target import TargetView, target_of
 
 from ..common.affine import index_at, to_affine
 from ..common.index_expression import loops_of
-from ..common.rewriting import functions, i64_attr, integer, symbol_name, value_of
+from ..common.rewriting import generated_groups, i64_attr, integer, symbol_name, value_of
 from ..common.rewriting import replace as replace_op
 from ..fused.planner.codes import Code
 from ..fused.planner.decisions import append_note
@@ -85,9 +85,8 @@ def split_k(module: ir.Operation) -> None:
         return
     with module.context, ir.Location.unknown():
         hosts = hosts_of(module)
-        for group in functions(module):
-            if "hloom.kind" in group.attributes and "hloom.library" not in group.attributes:
-                _try_split(module, group, hosts, target)
+        for group in generated_groups(module):
+            _try_split(module, group, hosts, target)
         for host in hosts:
             host.finish()
 

@@ -46,7 +46,7 @@ from torch_mlir import ir
 from hloom.dialects.storage import byte_size
 from hloom.dialects.target import target_of
 
-from ..common.rewriting import functions, symbol_name, walk
+from ..common.rewriting import callee_of, functions, symbol_name, walk
 from ..errors import PassFailure
 from ..fused.planner.codes import Code
 from ..fused.planner.cost import SECOND
@@ -83,7 +83,7 @@ def _called(host: ir.Operation, groups: dict[str, ir.Operation]) -> list[str]:
     """The groups that a host function calls. Raises PassFailure if it calls anything else."""
     names = []
     for call in walk(host, "func.call"):
-        name = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+        name = callee_of(call)
         if name not in groups or not groups[name].regions[0].blocks:
             message = f"calls @{name}, which is not a group with a body"
             raise PassFailure(message, op=call.name, loc=str(call.location), stage="lhlo", remedy="run plan-fusion first")

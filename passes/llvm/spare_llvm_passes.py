@@ -31,7 +31,7 @@ from torch_mlir import ir
 from hloom.dialects import thunk
 
 from ..common.launches import members_of
-from ..common.rewriting import functions, inner_ops, symbol_name, top_level
+from ..common.rewriting import callee_of, functions, inner_ops, symbol_name, top_level
 from ..registry import register_pass
 
 
@@ -43,7 +43,7 @@ def spare_llvm_passes(module: ir.Operation, *, long: int = 1500) -> None:
     members = {symbol_name(function): members_of(function) for function in functions(module)}
     for program in top_level(module, "thunk.program"):
         for op in thunk.walk(program, "thunk.kernel"):
-            callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+            callee = callee_of(op)
             for name in (callee, *members.get(callee, ())):
                 programs.setdefault(name, set()).add(symbol_name(program))
                 if op.parent.operation.name != "thunk.program":

@@ -25,7 +25,7 @@ from torch_mlir import ir
 from hloom.dialects.target import target_of
 
 from ..common.ops import FULL
-from ..common.rewriting import walk
+from ..common.rewriting import is_custom_call, walk
 from ..errors import CompileError, InvalidProgramError, UnsupportedOpError
 from ..registry import register_pass
 from .support import build
@@ -41,16 +41,12 @@ _TYPES = ("FFT", "IFFT", "RFFT", "IRFFT")
 
 @register_pass("legalize-fft", "turns Fourier transforms into ordinary ops", ops=("stablehlo.custom_call",))
 def legalize_fft(module: ir.Operation) -> None:
-    if not walk(module, _is_fft):
+    if not walk(module, lambda op: is_custom_call(op, TARGET)):
         return
     from .fourier.engines import engine_for  # what few programs need is imported when one does
 
     engine = engine_for(target_of(module))
-    rewrite(module, {"stablehlo.custom_call": [lambda op: _Transforms(op, engine).values() if _is_fft(op) else None]})
-
-
-def _is_fft(op: ir.Operation) -> bool:
-    return op.name == "stablehlo.custom_call" and ir.StringAttr(op.attributes["call_target_name"]).value == TARGET
+    rewrite(module, {"stablehlo.custom_call": [lambda op: _Transforms(op, engine).values() if is_custom_call(op, TARGET) else None]})
 
 
 class _Transforms:

@@ -26,7 +26,7 @@ from hloom.dialects.kinds.kernel import TO_AND_FRO
 from hloom.dialects.target import TargetView, target_of
 from hloom.dialects.thunk import Slice, slices, symbols
 
-from ..common.rewriting import integer, ops_in, walk
+from ..common.rewriting import callee_of, integer, ops_in, walk
 from ..registry import register_pass
 
 
@@ -46,7 +46,7 @@ def _mark(loop: ir.Operation, named: dict[str, ir.Operation], target: TargetView
     for kernel in ops_in(loop.regions[0].blocks[0]):
         if kernel.name != "thunk.kernel":
             continue
-        callee = named.get(ir.FlatSymbolRefAttr(kernel.attributes["callee"]).value)
+        callee = named.get(callee_of(kernel))
         if callee is not None and _waits_for_memory(callee, _kept(kernel, written), target):
             kernel.attributes[TO_AND_FRO] = ir.UnitAttr.get(loop.context)
 

@@ -34,7 +34,7 @@ from ..common.rewriting import (
     create,
     defining_op,
     erase_unused,
-    functions,
+    generated_groups,
     i64_array,
     i64_attr,
     is_used,
@@ -62,8 +62,7 @@ def split_groups(module: ir.Operation) -> None:
     target = target_of(module)
     with module.context, ir.Location.unknown():
         hosts = hosts_of(module)
-        groups = [f for f in functions(module) if "hloom.kind" in f.attributes and "hloom.library" not in f.attributes]
-        for group in groups:
+        for group in generated_groups(module):
             if not walk(group, "scf.forall"):
                 _split(module, group, target, hosts)
         for host in hosts:

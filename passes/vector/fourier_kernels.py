@@ -28,7 +28,7 @@ from torch_mlir.dialects import arith, vector
 from ..common.control_flow import for_each
 from ..common.fourier_plan import TARGET, FourierPlan
 from ..common.linear_index import LinearIndex
-from ..common.rewriting import create, defining_op, functions, index_constant, ops_in, shape_of, walk
+from ..common.rewriting import create, defining_op, functions, index_constant, is_custom_call, ops_in, shape_of, walk
 from ..common.vectors import vector_of
 from ..registry import register_pass
 from .fourier.arrays import Arrays, Memory, Numbers, numbers
@@ -43,14 +43,10 @@ def fourier_kernels(module: ir.Operation) -> None:
     for function in functions(module):
         if "hloom.kind" not in function.attributes:
             continue
-        for op in walk(function, _is_transform):
+        for op in walk(function, lambda op: is_custom_call(op, TARGET)):
             with module.context, function.location:
                 _build(function, op)
                 function.erase()
-
-
-def _is_transform(op: ir.Operation) -> bool:
-    return op.name == "stablehlo.custom_call" and ir.StringAttr(op.attributes["call_target_name"]).value == TARGET
 
 
 def _build(function: ir.Operation, op: ir.Operation) -> None:

@@ -18,8 +18,8 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ..common.launches import JOINS, LAUNCH, MEMBERS, JoinedCall, joined, kernel_of, shared_launches
-from ..common.rewriting import create, functions, i64_array, i64_attr, integer, symbol_name, walk
+from ..common.launches import JOINS, LAUNCH, MEMBERS, JoinedCall, joined, shared_launches
+from ..common.rewriting import callee_of, create, functions, i64_array, i64_attr, integer, symbol_name, walk
 from ..registry import register_pass
 
 SHARES = 1024
@@ -37,7 +37,7 @@ def join_regions(module: ir.Operation) -> bool:
             call = joined(calls)
             if call.key not in made:
                 made[call.key] = f"launch_{len(made)}"
-                _declare(made[call.key], call, [kernels[kernel_of(each)] for each in calls])
+                _declare(made[call.key], call, [kernels[callee_of(each)] for each in calls])
             call.write(made[call.key])
         for host in functions(module):
             if "hloom.tiles" not in host.attributes:

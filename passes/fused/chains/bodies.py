@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from torch_mlir import ir
 
-from ...common.rewriting import clone_with, create, defining_op, functions, ops_in, symbol_name, walk
-from .chain import callee, returned
+from ...common.rewriting import body_ops, callee_of, clone_with, create, defining_op, functions, ops_in, symbol_name, walk
+from .chain import returned
 
 
 def function_of(
@@ -18,14 +18,14 @@ def function_of(
 ) -> tuple[ir.Operation, dict[ir.Operation, ir.Operation]]:
     """A function of `operands` with the bodies of what is called, in that order, that returns `results` of these, or what the last call
     does; and the copies of their ops."""
-    parts = [groups[callee(call)] for call in calls]
+    parts = [groups[callee_of(call)] for call in calls]
     given, location = list(calls[-1].results) if results is None else list(results), parts[-1].location
     function, block = open_function(parts[-1], operands, given)
     values, copies = dict(zip(operands, block.arguments)), {}
     with ir.InsertionPoint(block):
         for call, part in zip(calls, parts):
             mapping = {a: values[v] for a, v in zip(part.regions[0].blocks[0].arguments, call.operands)}
-            for op in ops_in(part.regions[0].blocks[0])[:-1]:
+            for op in body_ops(part):
                 copies[op] = clone_with(op, mapping)
             values.update(zip(call.results, (mapping[v] for v in returned(part).operands)))
         with location:

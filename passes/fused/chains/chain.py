@@ -16,6 +16,7 @@ from hloom.dialects.storage import byte_size, element_bytes
 from hloom.dialects.target import TargetView
 
 from ...common.rewriting import (
+    callee_of,
     defining_op,
     element_of,
     functions,
@@ -43,10 +44,6 @@ def groups_of(module: ir.Operation, libraries: bool = False) -> dict[str, ir.Ope
     """The group functions that are generated, by name; with `libraries`, those that a library computes too."""
     groups = [f for f in functions(module) if "hloom.kind" in f.attributes]
     return {symbol_name(f): f for f in groups if libraries or "hloom.library" not in f.attributes}
-
-
-def callee(call: ir.Operation) -> str:
-    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
 
 
 @dataclass(frozen=True)
@@ -80,7 +77,7 @@ class Chain:
         made = _caller(self.first.operands[0], one)
         if made is None or made.block != one.block or len(made.results) != 1 or len(list(made.results[0].uses)) != 1:
             return [*self.calls]
-        function = groups.get(callee(made))
+        function = groups.get(callee_of(made))
         computed = function is not None and kind_of(function) == _ELEMENTWISE
         return [made, *self.calls] if computed else [*self.calls]
 
@@ -113,7 +110,7 @@ def chain_ending_at(call: ir.Operation, groups: Groups) -> Chain | None:
     if second is None or not _sums_last(second):
         return None
     rows = _caller(second.operands[0], call)
-    function = groups.get(callee(rows)) if rows is not None else None
+    function = groups.get(callee_of(rows)) if rows is not None else None
     if rows is None or function is None or kind_of(function) != _ROWS or rows.block != call.block:
         return None
     for value in rows.operands:
@@ -126,7 +123,7 @@ def chain_ending_at(call: ir.Operation, groups: Groups) -> Chain | None:
 
 def _contraction(call: ir.Operation, groups: Groups) -> ir.Operation | None:
     """The contraction of the group that is called, if it has one."""
-    function = groups.get(callee(call))
+    function = groups.get(callee_of(call))
     if function is None or kind_of(function) not in CONTRACTION_KINDS:
         return None
     found = walk(function, "stablehlo.dot_general")

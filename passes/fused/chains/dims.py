@@ -12,7 +12,7 @@ from math import prod
 from torch_mlir import ir
 
 from ...common.ops import is_elementwise
-from ...common.rewriting import defining_op, integers, is_block_argument, ops_in
+from ...common.rewriting import body_ops, defining_op, integers, is_block_argument
 from ...stablehlo.support.build import shape_of
 from .chain import dimensions
 
@@ -35,7 +35,7 @@ class Dims:
         """Of contractions and reductions the dimensions that they reduce, of their operands."""
         self._bad: list[Dim] = []
         self._joined: list[tuple[Dim, tuple[int, ...]]] = []
-        self.ops = ops_in(function.regions[0].blocks[0])[:-1]
+        self.ops = body_ops(function)
         for op in self.ops:
             self._read(op)
         self.bad = {self.of(*dim) for dim in self._bad}

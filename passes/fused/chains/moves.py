@@ -14,10 +14,10 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
-from ...common.rewriting import defining_op, erase_unused, is_block_argument, ops_in
+from ...common.rewriting import body_ops, callee_of, defining_op, erase_unused, is_block_argument, ops_in
 from ...stablehlo.support import build
 from ...stablehlo.support.dimensions import DotDims
-from .chain import Chain, Groups, callee
+from .chain import Chain, Groups
 from .on_gpu import EVALUATED
 from .views import MOVES, Runs, View, emit, itself, refined, view_of
 
@@ -51,10 +51,10 @@ def made_of_indices(call: ir.Operation, groups: Groups) -> list[ir.Operation]:
 
 def _is_of_indices(call: ir.Operation, groups: Groups) -> bool:
     """Whether a call has constants and indices for its ground, and few ops."""
-    function = groups.get(callee(call)) if call.name == "func.call" else None
+    function = groups.get(callee_of(call)) if call.name == "func.call" else None
     if function is None or len(call.results) != 1:
         return False
-    ops = ops_in(function.regions[0].blocks[0])[:-1]
+    ops = body_ops(function)
     if len(ops) > _MOST_OF_INDICES or not all(op.name.removeprefix("stablehlo.") in EVALUATED and not op.regions for op in ops):
         return False
     return all((maker := defining_op(value)) is not None and _is_of_indices(maker, groups) for value in call.operands)
@@ -62,10 +62,10 @@ def _is_of_indices(call: ir.Operation, groups: Groups) -> bool:
 
 def only_moves(call: ir.Operation, groups: Groups) -> bool:
     """Whether a call has another array's elements in another order, or a part of them."""
-    function = groups.get(callee(call)) if call.name == "func.call" else None
+    function = groups.get(callee_of(call)) if call.name == "func.call" else None
     if function is None or len(call.operands) != 1 or len(call.results) != 1:
         return False
-    return all(op.name in MOVES for op in ops_in(function.regions[0].blocks[0])[:-1])
+    return all(op.name in MOVES for op in body_ops(function))
 
 
 def _read_by(maker: ir.Operation, calls: Sequence[ir.Operation]) -> bool:

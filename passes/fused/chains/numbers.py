@@ -7,11 +7,11 @@ from typing import TypeAlias
 
 from torch_mlir import ir
 
-from ...common.rewriting import create, erase_unused
+from ...common.rewriting import body_ops, callee_of, create, erase_unused
 from .bodies import function_of, named
-from .chain import callee, returned
+from .chain import returned
 from .half_reductions import widen_reductions
-from .regions import Region, ops_of, reductions
+from .regions import Region, reductions
 
 Operand: TypeAlias = "ir.Value | int"
 """What a group reads; an integer is a reduction of its region's makers, by its place among all of them, which another group makes."""
@@ -37,7 +37,7 @@ def numbers_kept(region: Region, module: ir.Operation, groups: dict[str, ir.Oper
     function, _ = function_of([call], groups, operands, results)
     widen_reductions(function)
     return_values(function, [*returned(function).operands, *(op.results[0] for op in reductions(function))])
-    group = groups[callee(call)]
+    group = groups[callee_of(call)]
     for name in filter(lambda name: name.startswith("hloom."), group.attributes):
         function.attributes[name] = group.attributes[name]
     kinds = [value.type for value in returned(function).operands]
@@ -62,7 +62,7 @@ def return_values(function: ir.Operation, values: Sequence[ir.Value]) -> None:
 def without_unused(function: ir.Operation, operands: Sequence[Operand]) -> list[Operand]:
     """Erases what no result needs, arguments too; returns the operands that are left."""
     block = function.regions[0].blocks[0]
-    erase_unused(ops_of(function))
+    erase_unused(body_ops(function))
     operands = list(operands)
     for number in reversed(range(len(operands))):
         if not list(block.arguments[number].uses):

@@ -20,7 +20,7 @@ from hloom.dialects.target import TargetView
 
 from ...common.attention import ALL_PARTS, BLOCK_ROWS, PARTS_OF_HALVES, WIDEST
 from ...common.ops import OPS, Kind, is_elementwise
-from ...common.rewriting import defining_op, element_of, ops_in, walk
+from ...common.rewriting import body_ops, defining_op, element_of, walk
 from ...stablehlo.support.build import count_of, shape_of
 from ...stablehlo.support.dimensions import DotDims
 from ..planner.cost import SECOND, kernel_ps
@@ -156,7 +156,7 @@ def price(function: ir.Operation, found: Products, target: TargetView, share: fl
     """(time, bytes, flops) of the kernel, of whose points a mask leaves a `share`."""
     matrix = found.batches * found.rows * found.columns
     points = share * matrix
-    ops = ops_in(function.regions[0].blocks[0])[:-1]
+    ops = body_ops(function)
     dots = walk(function, _DOT)
     depths = sum(_depth(op, found) for op in dots)
     elementwise = round(points * sum(_work(op) for op in ops if count_of(op.results[0]) == matrix))

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 from torch_mlir import ir
 
-from ...common.rewriting import defining_op, element_of, kind_of, ops_in
+from ...common.rewriting import body_ops, callee_of, defining_op, element_of, kind_of, ops_in
 from ...stablehlo.support.build import count_of
 from .bodies import convex, function_of, users
-from .chain import CONTRACTION_KINDS, Chain, Groups, callee, chain_ending_at, returned
+from .chain import CONTRACTION_KINDS, Chain, Groups, chain_ending_at, returned
 from .half_reductions import is_of_halves, reduces, widen_reductions
 from .on_gpu import EVALUATED
 from .online import online
@@ -41,7 +41,7 @@ class Region:
 
     def owners(self, groups: Groups) -> list[ir.Operation]:
         """Of each of the makers' reductions, in their order, the call that has it."""
-        return [call for call in self.makers for _ in reductions(groups[callee(call)])]
+        return [call for call in self.makers for _ in reductions(groups[callee_of(call)])]
 
     def numbers_of_kept(self, groups: Groups) -> list[int]:
         """Which of the makers' reductions, by their places among all of them, are those of the rows that are kept."""
@@ -58,16 +58,16 @@ class Regions:
         """Whether an op calls a group that is evaluated element by element, with contractions and reductions or without."""
         if op is None or op.name != "func.call" or op.block != block:
             return False
-        group = self.groups.get(callee(op))
+        group = self.groups.get(callee_of(op))
         if group is None or kind_of(group) not in _KINDS:
             return False
-        return all(map(_is_evaluated, ops_of(group)))
+        return all(map(_is_evaluated, body_ops(group)))
 
     def sums(self, call: ir.Operation, value: ir.Value) -> bool:
         """Whether a contraction of a call sums over a dimension of a value, which is larger than the results."""
         if not self.is_part(call, call.block) or any(count_of(each) >= count_of(value) for each in call.results):
             return False
-        group = self.groups[callee(call)]
+        group = self.groups[callee_of(call)]
         if kind_of(group) not in CONTRACTION_KINDS:
             return False
         arguments = [a for a, given in zip(group.regions[0].blocks[0].arguments, call.operands) if given == value]
@@ -95,7 +95,7 @@ class Regions:
                 else:
                     return _OTHERS
             for call in calls:
-                if any(count_of(each) != size for each in call.results) and not reductions(self.groups[callee(call)]):
+                if any(count_of(each) != size for each in call.results) and not reductions(self.groups[callee_of(call)]):
                     return _OTHERS
                 if call not in makers:
                     makers.append(call)
@@ -141,7 +141,7 @@ class Regions:
         found: dict[ir.Value, int | None] = {}
         number, inside = 0, {*region.makers, *region.readers}
         for call in region.makers:
-            group = self.groups[callee(call)]
+            group = self.groups[callee_of(call)]
             reduced = reductions(group)
             for value, made in zip(call.results, returned(group).operands):
                 if call not in region.kept and count_of(value) != region.size and not inside.issuperset(users(value)):
@@ -159,12 +159,7 @@ def _is_evaluated(op: ir.Operation) -> bool:
 
 
 def reductions(function: ir.Operation) -> list[ir.Operation]:
-    return [op for op in ops_of(function) if op.name == _REDUCE]
-
-
-def ops_of(function: ir.Operation) -> list[ir.Operation]:
-    """All ops of a function but the last, which returns."""
-    return ops_in(function.regions[0].blocks[0])[:-1]
+    return [op for op in body_ops(function) if op.name == _REDUCE]
 
 
 def in_order(calls: set[ir.Operation]) -> list[ir.Operation]:

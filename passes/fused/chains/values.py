@@ -9,10 +9,10 @@ from typing import TypeAlias
 
 from torch_mlir import ir
 
-from ...common.rewriting import defining_op, element_of, integer, integers, is_block_argument, keyword
+from ...common.rewriting import callee_of, defining_op, element_of, integer, integers, is_block_argument, keyword
 from ...stablehlo.support.build import shape_of
 from ...stablehlo.support.constants import splat_value
-from .chain import Groups, callee, returned
+from .chain import Groups, returned
 
 Affine: TypeAlias = tuple[int, int, int]
 
@@ -104,7 +104,7 @@ class Values:
         if op is None:
             return None
         if op.name == "func.call":
-            function = self.groups.get(callee(op))
+            function = self.groups.get(callee_of(op))
             if function is None:
                 return None
             self.operands[function] = list(op.operands)

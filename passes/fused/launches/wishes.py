@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
-from ...common.rewriting import ops_in, symbol_name
+from ...common.rewriting import body_ops, symbol_name
 from ..planner.policy import Policy, name, required
 from ..planner.policy_rules import ALONE, FORBID, LAUNCH, Match
 
@@ -84,7 +84,7 @@ class LaunchWishes:
 
 def _holding(rule: Match, groups: Collection[ir.Operation]) -> frozenset[str]:
     """The functions with an op that the rule is about."""
-    return frozenset(symbol_name(group) for group in groups if any(map(rule.matches, ops_in(group.regions[0].blocks[0])[:-1])))
+    return frozenset(symbol_name(group) for group in groups if any(map(rule.matches, body_ops(group))))
 
 
 def _among(asked: _Asked, kernels: Sequence[str]) -> bool:

@@ -9,8 +9,9 @@ from torch_mlir import ir
 
 from hloom.dialects.storage import byte_size
 
+from ...common.rewriting import callee_of
 from ...lhlo.assignment.inplace import InPlace
-from ..chains.chain import Groups, callee
+from ..chains.chain import Groups
 from ..launches.host_block import HostBlock
 
 
@@ -30,7 +31,7 @@ class Lifetimes:
                 self.uses[value].append(place)
         self.end = [uses[-1] if uses else start for uses, start in zip(self.uses, self.start)]
         for place, op in enumerate(known.ops):
-            if op.name == "func.call" and callee(op) in groups:
+            if op.name == "func.call" and callee_of(op) in groups:
                 self._share(place, op, inplace)
         self.live = np.array(known.inside, np.int64)
         for size, start, end in zip(self.size, self.start, self.end):
@@ -54,7 +55,7 @@ class Lifetimes:
                 continue
             given = tuple(i for i, operand in enumerate(op.operands) if operand == self.values[value])
             for j, result in enumerate(op.results):
-                if j not in written and byte_size(result.type) == self.size[value] and inplace.allowed(callee(op), given, j):
+                if j not in written and byte_size(result.type) == self.size[value] and inplace.allowed(callee_of(op), given, j):
                     written.add(j)
                     self.end[value] = place - 1
                     break

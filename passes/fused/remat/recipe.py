@@ -17,8 +17,8 @@ from hloom.dialects.storage import byte_size
 from hloom.dialects.target import TargetView
 
 from ...common.ops import CONTRACTIONS, FREE
-from ...common.rewriting import captured_values, clone_with, create, defining_op, integer, kind_of, ops_in
-from ..chains.chain import Groups, callee, returned
+from ...common.rewriting import body_ops, callee_of, captured_values, clone_with, create, defining_op, integer, kind_of, ops_in
+from ..chains.chain import Groups, returned
 from ..planner.cost import SECOND
 from .lifetimes import Lifetimes
 
@@ -55,7 +55,7 @@ class Slice:
 
     def price(self, target: TargetView) -> int:
         """Of a whole group, or its contraction, what the group takes; of elementwise ops behind others, what they move."""
-        whole, part = (sum(map(_works, ops)) for ops in (ops_in(self.group.regions[0].blocks[0])[:-1], self.ops))
+        whole, part = (sum(map(_works, ops)) for ops in (body_ops(self.group), self.ops))
         if part == whole or any(op.name in CONTRACTIONS for op in self.ops):
             return integer(self.group, "hloom.cost_ps")
         moved = sum(byte_size(value.type) for value in {*self.takes.values(), *self.makes})
@@ -129,7 +129,7 @@ class Kitchen:
     def _slice(self, start: int, again: set[int], place: int, use: int) -> Slice | None:
         """What makes the results that are wanted again of the call at `start`."""
         life, call = self.lifetimes, self.lifetimes.known.ops[start]
-        group = self.groups.get(callee(call)) if call.name == "func.call" else None
+        group = self.groups.get(callee_of(call)) if call.name == "func.call" else None
         if group is None or kind_of(group) not in _KINDS:
             return None
         results = [life.numbers[result] for result in call.results]

@@ -17,7 +17,7 @@ from hloom.dialects.storage import byte_size, storage_type
 
 from ...common.init_function import argument_attributes, updates
 from ...common.launches import launch_of
-from ...common.rewriting import is_block_argument, ops_in
+from ...common.rewriting import callee_of, is_block_argument, ops_in
 from ...errors import PassFailure
 
 
@@ -167,7 +167,7 @@ class _Reader:
             value.constant = op.attributes["value"]
             self.values[op.results[0]] = value
         elif op.name == "func.call":
-            callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+            callee = callee_of(op)
             inputs = [self.values[v] for v in op.operands]
             if _only_reshapes(self.groups.get(callee)):
                 self.values[op.results[0]] = inputs[0]

@@ -9,7 +9,7 @@ from torch_mlir import ir
 
 from hloom.dialects.storage import byte_size, storage_type
 
-from ...common.rewriting import create, functions, i64_attr, index_constant, integer, update_signature, value_of, walk
+from ...common.rewriting import callee_of, create, functions, i64_attr, index_constant, integer, update_signature, value_of, walk
 from ...lhlo.assignment.arena import aligned
 
 
@@ -36,7 +36,7 @@ class Host:
 
     def calls(self, name: str) -> list[ir.Operation]:
         """The calls of a group function."""
-        return [op for op in walk(self.function, "lhlo.fusion") if ir.FlatSymbolRefAttr(op.attributes["callee"]).value == name]
+        return [op for op in walk(self.function, "lhlo.fusion") if callee_of(op) == name]
 
     def buffer(self, tensor: ir.Type) -> ir.Value:
         """A new buffer behind the arena."""
