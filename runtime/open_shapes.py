@@ -19,6 +19,7 @@ import numpy as np
 from . import pytree
 from .dtypes import dtype_name
 from .errors import ArityError, DtypeError, InputError, ShapeError
+from .signature import listed
 from .tensors import torch_name
 
 Shape = tuple[int, ...]
@@ -79,8 +80,8 @@ class OpenSignature:
     """The least and the largest value of a name, where the program says it."""
 
     def __str__(self) -> str:
-        text = f"({_listed(self.inputs)}) -> ({_listed(self.outputs)})"
-        text += f" bound ({_listed(self.bound.values())})" if self.bound else ""
+        text = f"({listed(self.inputs)}) -> ({listed(self.outputs)})"
+        text += f" bound ({listed(self.bound.values())})" if self.bound else ""
         named = [f"{spec.name}[{axis}] = {size}" for spec, axis, size in self._places() if size != f"{spec.name}[{axis}]"]
         return text + (f" where {', '.join(named)}" if named else "")
 
@@ -155,10 +156,6 @@ class Interface:
     signature: OpenSignature
     in_tree: pytree.Structure
     kwarg_tree: pytree.Structure
-
-
-def _listed(specs: Any) -> str:
-    return ", ".join(f"{spec.name}: {spec}" for spec in specs)
 
 
 def _shown(spec: OpenSpec) -> str:

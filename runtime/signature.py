@@ -81,5 +81,6 @@ class Signature:
         return text + (f" bound ({listed(self.bound.values())})" if self.bound else "")
 
 
-def listed(specs: Iterable[TensorSpec]) -> str:
+def listed(specs: Iterable[Any]) -> str:
+    """Names and types of arguments or results, for people: of a TensorSpec, or an OpenSpec."""
     return ", ".join(f"{spec.name}: {spec}" for spec in specs)

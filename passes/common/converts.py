@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
+from hloom.dialects.storage import is_i1
+
 from .rewriting import element_of, integer
-from .scalars import Scalars, float_bits, is_bool, is_float, is_unsigned, signless
+from .scalars import Scalars, float_bits, is_float, is_unsigned, signless
 
 
 def convert(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
@@ -14,7 +16,7 @@ def convert(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
     result = signless(target)
     if source == target:
         return x
-    if is_bool(target):
+    if is_i1(target):
         zero = s.constant(x.type, 0)
         return s.cmpf("une", x, zero) if is_float(source) else s.cmpi("ne", x, zero)
     if is_float(source):

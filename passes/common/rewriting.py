@@ -244,6 +244,11 @@ def index_constant(value: int) -> ir.Value:
     return value_of("arith.constant", index, value=ir.IntegerAttr.get(index, value))
 
 
+def linalg_index(loop: int) -> ir.Value:
+    """The number of a loop in the body of a linalg.generic."""
+    return value_of("linalg.index", ir.IndexType.get(), dim=i64_attr(loop))
+
+
 def i64_attr(value: int) -> ir.IntegerAttr:
     """The attribute `value : i64`; 0 or 1 for a flag."""
     return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), int(value))

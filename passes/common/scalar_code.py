@@ -11,8 +11,10 @@ from dataclasses import dataclass
 
 from torch_mlir import ir
 
+from hloom.dialects.storage import is_i1
+
 from .rewriting import element_of, keyword
-from .scalars import Scalars, constant_integer, float_bits, half_below, is_bool, is_float, is_unsigned
+from .scalars import Scalars, constant_integer, float_bits, half_below, is_float, is_unsigned
 
 Emit = Callable[[Scalars, ir.Operation, list[ir.Value]], ir.Value]
 
@@ -29,7 +31,7 @@ class Typed:
     def name(self, kind: ir.Type) -> str:
         if is_float(kind):
             return self.on_float
-        return (self.on_bool if is_bool(kind) else "") or (self.on_unsigned if is_unsigned(kind) else "") or self.on_integer
+        return (self.on_bool if is_i1(kind) else "") or (self.on_unsigned if is_unsigned(kind) else "") or self.on_integer
 
     def __call__(self, s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
         return s.op(self.name(element_of(op.operands[0])), *args)

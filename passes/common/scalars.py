@@ -6,7 +6,7 @@ import math
 
 from torch_mlir import ir
 
-from .rewriting import create, defining_op, element_of, i64_attr, value_of
+from .rewriting import create, defining_op, element_of, value_of
 
 INTEGER_PREDICATES = {name: n for n, name in enumerate("eq ne slt sle sgt sge ult ule ugt uge".split())}
 FLOAT_PREDICATES = {name: n for n, name in enumerate("false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true".split())}
@@ -18,10 +18,6 @@ def is_float(kind: ir.Type) -> bool:
 
 def is_integer(kind: ir.Type) -> bool:
     return isinstance(kind, ir.IntegerType)
-
-
-def is_bool(kind: ir.Type) -> bool:
-    return isinstance(kind, ir.IntegerType) and kind.width == 1
 
 
 def is_unsigned(kind: ir.Type) -> bool:
@@ -86,9 +82,6 @@ class Scalars:
         if x.type.width == 64:
             x = self.op("arith.minui", x, self.constant(x.type, (1 << 63) - 1))
         return value_of("arith.index_castui", ir.IndexType.get(), [x])
-
-    def loop_index(self, loop: int) -> ir.Value:
-        return value_of("linalg.index", ir.IndexType.get(), dim=i64_attr(loop))
 
     def extract(self, source: ir.Value, point: list[ir.Value]) -> ir.Value:
         return value_of("tensor.extract", signless(element_of(source)), [source, *point])

@@ -44,7 +44,7 @@ from ..common.contraction import LIVE
 from ..common.rewriting import callee_of, erase_unused, i64_array, integer, ops_in, walk
 from ..registry import register_pass
 from ..stablehlo.support.build import count_of, shape_of
-from .chains.bodies import call_once, convex, function_of, named
+from .chains.bodies import call_once, convex, erase_uncalled, function_of, named, outside_values
 from .chains.chain import Chain, Groups, chain_ending_at, groups_of
 from .chains.half_reductions import widen_reductions
 from .chains.masks import Masks, share_of
@@ -90,9 +90,7 @@ class _Joiner:
                 parts.update(self._join_if_it_pays(chain))
         parts.update(callee_of(call) for call in self.masks)
         erase_unused(self.masks)
-        called = {callee_of(call) for call in walk(self.module, "func.call")}
-        for name in sorted(parts - called):
-            self.groups[name].erase()
+        erase_uncalled(self.module, self.groups, parts)
         self.notes.write()
 
     def _join_if_it_pays(self, chain: Chain) -> list[str]:
@@ -166,8 +164,7 @@ def _function(calls: list[ir.Operation], chain: Chain, groups: Groups, masks: li
     block = chain.calls[0].block
     calls = sorted(calls, key=ops_in(block).index)
     all_of_them = [*masks, *calls]
-    made = {value for call in all_of_them for value in call.results}
-    operands = list(dict.fromkeys(value for call in all_of_them for value in call.operands if value not in made))
+    operands = outside_values(all_of_them)
     function, copies = function_of(all_of_them, groups, operands, [*chain.leaked(), *calls[-1].results])
     return calls, function, copies[chain.second], operands
 

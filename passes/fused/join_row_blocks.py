@@ -44,7 +44,7 @@ from ..common.contraction import LIVE, ROW_LOOP
 from ..common.rewriting import callee_of, defining_op, element_of, erase_unused, i64_array, i64_attr, integer, kind_of, walk
 from ..registry import register_pass
 from ..stablehlo.support.build import count_of
-from .chains.bodies import call_once, convex, function_of, named, users
+from .chains.bodies import call_once, convex, erase_uncalled, function_of, named, outside_values, users
 from .chains.chain import groups_of
 from .chains.half_reductions import widen_reductions
 from .chains.masks import Masks, share_of
@@ -103,9 +103,7 @@ class _Joiner:
             parts.update(names)
             if not names:
                 self.declined.add(seed)
-        called = {callee_of(call) for call in walk(self.module, "func.call")}
-        for name in sorted(parts - called):
-            self.groups[name].erase()
+        erase_uncalled(self.module, self.groups, parts)
         self.notes.write()
 
     def _next_seed(self) -> ir.Value | None:
@@ -186,8 +184,7 @@ class _Joiner:
         gone, calls = in_order(set(found.gone)), in_order({*found.makers, *found.readers})
         if convex(gone, gone[0].block) != gone:
             return None
-        inner = {value for call in calls for value in call.results}
-        given = list(dict.fromkeys(v for call in calls for v in call.operands if v not in inner))
+        given = outside_values(calls)
         results = [v for call in gone for v in call.results if any(user not in gone for user in users(v))]
         function, _ = function_of(calls, self.groups, given, results)
         widen_reductions(function)
@@ -226,8 +223,7 @@ class _Joiner:
         closed = convex(calls, block)
         if not all(self._may_join(call, block) for call in closed):
             return None
-        inner = {value for call in closed for value in call.results}
-        operands = list(dict.fromkeys(v for call in closed for v in call.operands if v not in inner))
+        operands = outside_values(closed)
         results = [v for call in closed for v in call.results if any(user not in closed for user in users(v))]
         function, _ = function_of(closed, self.groups, operands, results)
         rows = rows_of(function, size) if split_dims(function) else []

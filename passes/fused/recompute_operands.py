@@ -45,7 +45,7 @@ from ..common.contraction import LIVE
 from ..common.rewriting import callee_of, create, defining_op, erase_unused, i64_array, i64_attr, integer, walk
 from ..registry import register_pass
 from .chains import constant_factors
-from .chains.bodies import call_once, convex, function_of, named, users
+from .chains.bodies import call_once, convex, erase_uncalled, function_of, named, outside_values, users
 from .chains.chain import groups_of, returned
 from .chains.half_reductions import widen_reductions
 from .chains.masks import Masks, share_of
@@ -126,9 +126,7 @@ class _Joiner:
                     parts.update(names)
                     if names:
                         break
-        called = {callee_of(call) for call in walk(self.module, "func.call")}
-        for name in sorted(parts - called):
-            self.groups[name].erase()
+        erase_uncalled(self.module, self.groups, parts)
         self.notes.write()
 
     def _join_if_it_pays(self, seed: ir.Value) -> list[str]:
@@ -263,8 +261,7 @@ class _Joiner:
         self, calls: list[ir.Operation], size: int, readers: list[ir.Operation], number: int | None, through_moves: bool = False
     ) -> _Kernel:
         """The kernel that does what calls do."""
-        made = {value for call in calls for value in call.results}
-        given = list(dict.fromkeys(value for call in calls for value in call.operands if value not in made))
+        given = outside_values(calls)
         function, _ = function_of(calls, self.groups, given, [value for call in readers for value in call.results])
         widen_reductions(function)
         constant_factors.move_behind(function)

@@ -30,7 +30,17 @@ from torch_mlir import ir
 
 from ..common.affine import dim_position, index_at, loops_where, maps_attr, to_affine
 from ..common.index_expression import loops_of
-from ..common.rewriting import clone_with, defining_op, erase_unused, i64_attr, integer, mixed, ops_in, replace, shape_of, value_of
+from ..common.rewriting import (
+    clone_with,
+    defining_op,
+    erase_unused,
+    integer,
+    linalg_index,
+    mixed,
+    ops_in,
+    replace,
+    shape_of,
+)
 from ..common.scalars import Scalars
 from ..common.slices import extract_slice
 from ..registry import register_pass
@@ -146,8 +156,7 @@ def _index(scalars: Scalars, place: ir.AffineExpr, first: Place) -> ir.Value:
     start = scalars.index(first) if isinstance(first, int) else first
     if dim is None:
         return start
-    index = value_of("linalg.index", ir.IndexType.get(), dim=i64_attr(dim))
-    return scalars.op("arith.addi", index, start)
+    return scalars.op("arith.addi", linalg_index(dim), start)
 
 
 def _emitted(source: Generic, known: dict[ir.Value, ir.Value], index: Callable[[int], ir.Value] | None = None) -> list[ir.Value]:

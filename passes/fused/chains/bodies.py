@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from torch_mlir import ir
 
@@ -31,6 +31,19 @@ def function_of(
         with location:
             create("func.return", [], [values[v] for v in given])
     return function, copies
+
+
+def outside_values(calls: Sequence[ir.Operation]) -> list[ir.Value]:
+    """What the calls read that none of them makes, each value once, in order of use."""
+    made = {value for call in calls for value in call.results}
+    return list(dict.fromkeys(value for call in calls for value in call.operands if value not in made))
+
+
+def erase_uncalled(module: ir.Operation, groups: Mapping[str, ir.Operation], names: Iterable[str]) -> None:
+    """Erases those of the named groups that no call names any more."""
+    called = {callee_of(call) for call in walk(module, "func.call")}
+    for name in sorted(set(names) - called):
+        groups[name].erase()
 
 
 def open_function(before: ir.Operation, operands: Sequence[ir.Value], results: Sequence[ir.Value]) -> tuple[ir.Operation, ir.Block]:

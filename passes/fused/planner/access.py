@@ -231,12 +231,8 @@ def _dft(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequ
     return replace(facts, work=facts.work * max(1, (extent - 1).bit_length()))
 
 
-def _winograd_filter(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
-    """Nothing computes the filter: who has it reads its transform, all of it."""
-    return _facts(op, (AccessMap(tuple(opaque(number, (), extent) for extent in operands[0].shape)),))
-
-
-def _cufft(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
+def _all_of_operand(op: ir.Operation, number: int, operands: Sequence[Value], results: Sequence[Value]) -> Facts:
+    """Each element of the result reads the whole operand. Nothing computes a Winograd filter: who has it reads all of its transform."""
     return _facts(op, (AccessMap(tuple(opaque(number, (), extent) for extent in operands[0].shape)),))
 
 
@@ -309,8 +305,8 @@ RULES: dict[str, Callable[..., Facts]] = {
     "stablehlo.reshape": _reshape, "stablehlo.dynamic_slice": _dynamic_slice, "stablehlo.dynamic_update_slice": _dynamic_update_slice,
     "stablehlo.concatenate": _concatenate, "stablehlo.pad": _pad, "stablehlo.gather": _gather, "stablehlo.reduce": _reduce,
     "stablehlo.reduce_window": _reduce_window, "stablehlo.sort": _sort,
-    "stablehlo.custom_call @hloom.dft": _dft, "stablehlo.custom_call @hloom.cufft": _cufft,
-    "stablehlo.custom_call @hloom.winograd_filter": _winograd_filter,
+    "stablehlo.custom_call @hloom.dft": _dft, "stablehlo.custom_call @hloom.cufft": _all_of_operand,
+    "stablehlo.custom_call @hloom.winograd_filter": _all_of_operand,
     "stablehlo.dot_general": _dot_general,
     "stablehlo.convolution": _convolution, "stablehlo.scatter": _scatter, "stablehlo.custom_call": _custom_call,
 }  # fmt: skip

@@ -31,10 +31,10 @@ from ...common.linear_index import LinearIndex
 from ...common.rewriting import index_constant
 from ...common.vectors import elements, extract, from_elements, splat
 from ...tiled.schedules.gpu_contraction import TileSchedule
-from ..contraction.cp_async import TileCopy, TileShape, commit, tile_shape, wait
+from ..contraction.cp_async import TileCopy, TileShape, commit, share_copies, tile_shape
 from ..contraction.mma import HalfWarp
 from ..contraction.tile_results import TileResults
-from ..support.emit import barrier, remainder, thread_id
+from ..support.emit import remainder, thread_id
 from ..support.launch import OpenKernel, open_kernel, shared_bytes, shared_view
 from ..support.layout import power_above
 from .blocks import place
@@ -129,7 +129,7 @@ class _Kernel:
         zero = LinearIndex()
         tokens = self.copies[0].fetch(self.batch, self.row, zero, index_constant(0))
         self._fetch(zero, index_constant(0), None, tokens)
-        self._arrive()
+        share_copies(self.copied)
         queries = [self.score.left(self.rings[0], index_constant(0), 0, n) for n in range(self.schedules[0].depth // 16)]
         steps = self.strip.steps()
         f32 = ir.F32Type.get()
@@ -137,7 +137,7 @@ class _Kernel:
 
         def body(index: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
             step = index.value()
-            self._arrive()
+            share_copies(self.copied)
             ahead = index + 1
             inside = arith.cmpi(CmpIPredicate.ult, ahead.value(), steps)
             self._fetch(ahead * BLOCK_ROWS, remainder(ahead.value(), _STAGES), inside, [])
@@ -149,7 +149,7 @@ class _Kernel:
             carried = loop(0, whole, 1, carried, body)
             self.strip.whole = False
         rows = _Rows.of(loop(0 if whole is None else whole, steps, 1, carried, body))
-        self._arrive()
+        share_copies(self.copied)
         behind = self.strip.results(rows.largest, rows.total, self.row_values)
         self.results.finish(behind, self.value, rows.sums, (self.batch, self.row, zero), self.thread, self.arena)
 
@@ -160,12 +160,6 @@ class _Kernel:
         tokens += self.copies[2].fetch(self.batch, zero, column, stage, inside)
         group = commit(tokens) if tokens else None
         self.copied = self.copied or group  # which group a wait names makes no difference; the first is known everywhere
-
-    def _arrive(self) -> None:
-        """What was copied is there for all threads, and what was read by all may be overwritten."""
-        if self.copied is not None:
-            wait(self.copied, 0)
-        barrier()
 
     def _step(self, queries: Sequence[ir.Value], column: LinearIndex, stage: ir.Value, rows: _Rows) -> _Rows:
         scores = self.score.zeros()

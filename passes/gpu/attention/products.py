@@ -30,10 +30,10 @@ from ...common.linear_index import LinearIndex
 from ...common.rewriting import index_constant
 from ...common.vectors import extract
 from ...tiled.schedules.gpu_contraction import TileSchedule
-from ..contraction.cp_async import TileCopy, commit, wait
+from ..contraction.cp_async import TileCopy, commit, share_copies
 from ..contraction.mma import HalfWarp
 from ..contraction.tile_results import TileResults
-from ..support.emit import barrier, remainder, thread_id
+from ..support.emit import remainder, thread_id
 from ..support.launch import OpenKernel, open_kernel
 from .blocks import place
 from .kernel import fragment
@@ -123,12 +123,12 @@ class _Kernel:
         start += self.rows.starts()
 
         def body(index: LinearIndex, sums: list[ir.Value]) -> list[ir.Value]:
-            self._arrive()
+            share_copies(self.copied)
             self._fetch(index + 1, end, [])
             return self._step(index * self.plan.columns, remainder(index.value(), _STAGES), sums)
 
         sums = self.rows.loop(begin, end, start, body)
-        self._arrive()
+        share_copies(self.copied)
         for product, value, results in zip(self.group.products, self.values, self.results):
             count = len(value.zeros())
             behind = Points(product, self.buffers, self.group.loops)
@@ -146,12 +146,6 @@ class _Kernel:
         tokens = [*tokens, *self.numbers.fetch(self.buffers, self.thread, self.batch, at, stage, inside)]
         group = commit(tokens) if tokens else None
         self.copied = self.copied or group
-
-    def _arrive(self) -> None:
-        """What was copied is there for all threads, and what was read by all may be overwritten."""
-        if self.copied is not None:
-            wait(self.copied, 0)
-        barrier()
 
     def _step(self, column: LinearIndex, stage: ir.Value, sums: list[ir.Value]) -> list[ir.Value]:
         plan, found = self.plan, [self._score(n, stage) for n in range(len(self.scores))]

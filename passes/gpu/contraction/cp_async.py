@@ -23,7 +23,7 @@ from hloom.dialects.storage import element_bytes
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import create, index_constant, value_of
 from ...common.vectors import vector_of
-from ..support.emit import all_of, choose, digits, divide, less_than, remainder, store
+from ..support.emit import all_of, barrier, choose, digits, divide, less_than, remainder, store
 from .contraction import ContractionGroup, ElementAccess, LoopGroup, Operand
 from .factors import read_stored
 from .runs import Run
@@ -218,6 +218,14 @@ def commit(tokens: Sequence[ir.Value]) -> ir.Value:
 def wait(group: ir.Value, pending: int) -> None:
     """Waits until at most `pending` groups are under way."""
     create("nvgpu.device_async_wait", [], [group], numGroups=ir.IntegerAttr.get(ir.IntegerType.get_signless(32), pending))
+
+
+def share_copies(group: ir.Value | None) -> None:
+    """Waits for all copies under way, if there are any, and for all threads of the block: all see what was copied, and may overwrite what
+    was read before."""
+    if group is not None:
+        wait(group, 0)
+    barrier()
 
 
 def _token_type() -> ir.Type:

@@ -22,7 +22,7 @@ from ...common.control_flow import for_loop
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import index_constant
 from ...common.storage import loaded, stored
-from ..support.emit import WARP, barrier, shuffle
+from ..support.emit import WARP, barrier, select_each, shuffle
 
 Item = list[ir.Value]
 """What a place holds: a few scalars that move together."""
@@ -98,8 +98,8 @@ class Network:
             if not low & upper:
                 high = low ^ mask
                 swap = self.before(items[high], items[low])
-                found[low] = _chosen(swap, items[high], items[low])
-                found[high] = _chosen(swap, items[low], items[high])
+                found[low] = select_each(swap, items[high], items[low])
+                found[high] = select_each(swap, items[low], items[high])
         return found
 
     def _across(self, items: list[Item], mask: ir.Value, upper: ir.Value, *, mirrored: bool, shared: bool) -> list[Item]:
@@ -111,9 +111,9 @@ class Network:
 
     def _kept(self, mine: Item, other: Item, is_upper: ir.Value) -> Item:
         if self.strict:
-            return _chosen(arith.xori(self.before(other, mine), is_upper), other, mine)
-        low, high = _chosen(is_upper, other, mine), _chosen(is_upper, mine, other)
-        return _chosen(self.before(high, low), other, mine)
+            return select_each(arith.xori(self.before(other, mine), is_upper), other, mine)
+        low, high = select_each(is_upper, other, mine), select_each(is_upper, mine, other)
+        return select_each(self.before(high, low), other, mine)
 
     def _of_block(self, items: list[Item], mask: ir.Value) -> list[Item]:
         """The items of another thread, through shared memory."""
@@ -139,7 +139,3 @@ def _flat(items: list[Item]) -> list[ir.Value]:
 
 def _items(flat: Sequence[ir.Value], width: int) -> list[Item]:
     return [list(flat[at : at + width]) for at in range(0, len(flat), width)]
-
-
-def _chosen(condition: ir.Value, yes: Item, no: Item) -> Item:
-    return [arith.select(condition, a, b) for a, b in zip(yes, no)]

@@ -30,6 +30,11 @@ def block_id() -> ir.Value:
     return gpu.block_id(gpu.Dimension.x)
 
 
+def select_each(condition: ir.Value, yes: Sequence[ir.Value], no: Sequence[ir.Value]) -> list[ir.Value]:
+    """The values of `yes` where the condition holds, else those of `no`."""
+    return [arith.select(condition, a, b) for a, b in zip(yes, no)]
+
+
 def barrier() -> None:
     """Waits for all threads of the block."""
     gpu.barrier()

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from torch_mlir import ir
 
 from ...common.edge import RESHAPES, reassociation
-from ...common.rewriting import erase_unused, integers, walk
+from ...common.rewriting import erase_unused, integers, linalg_index, walk
 from ...common.scalars import Scalars
 from ...common.storage import row_major
 from ...linalg.lowering import generic
@@ -51,7 +51,7 @@ def _padded(scalars: Scalars, op: ir.Operation, value: ir.Value, views: list[ir.
     shape, low = generic.shape_of(value), integers(op, "static_low")
 
     def body(_: ir.Value) -> list[ir.Value]:
-        at = [scalars.loop_index(dim) for dim in range(len(shape))]
+        at = [linalg_index(dim) for dim in range(len(shape))]
         for view in reversed(views):
             at = _before(scalars, view, at)
         inside, point = None, []

@@ -26,7 +26,7 @@ from ...common.combiner import Combiner, split_scan
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import ops_in
 from ...common.vectors import from_lanes, lane_of, widened
-from ..support.emit import shuffle
+from ..support.emit import select_each, shuffle
 from ..support.layout import Factor, Key, Layout
 from .body import ThreadBody
 from .extents import Extent
@@ -113,7 +113,7 @@ class _Scan(Reduction):
         if before is None:
             return values
         both = self._combine(before.totals, values, self.width)
-        return both if before.valid is None else _chosen(before.valid, both, values)
+        return both if before.valid is None else select_each(before.valid, both, values)
 
     def _both(self, first: _Before | None, second: _Before | None) -> _Before | None:
         if first is None or second is None:
@@ -122,7 +122,7 @@ class _Scan(Reduction):
         if second.valid is None:
             return _Before(both)
         valid = None if first.valid is None else arith.ori(first.valid, second.valid)
-        return _Before(_chosen(second.valid, both, first.totals), valid)
+        return _Before(select_each(second.valid, both, first.totals), valid)
 
     def _folded(self, totals: list[Totals]) -> Totals:
         """All of these in their order."""
@@ -151,7 +151,7 @@ class _Scan(Reduction):
         last = threads.numbers["l"] + (LinearIndex(constant=lanes.size - 1) - part) * lanes.stride
         return _Part(
             elements,
-            _Before(before, there) if identity is None else _Before(_chosen(there, before, identity.totals)),
+            _Before(before, there) if identity is None else _Before(select_each(there, before, identity.totals)),
             [shuffle(value, last.value(), ShuffleMode.IDX) for value in total],
         )
 
@@ -168,7 +168,3 @@ class _Scan(Reduction):
                 before = self._both(before, _Before(read(number, first + warp * warps.stride), there))
             found[row] = before
         return found
-
-
-def _chosen(condition: ir.Value, yes: Totals, no: Totals) -> Totals:
-    return [arith.select(condition, a, b) for a, b in zip(yes, no)]

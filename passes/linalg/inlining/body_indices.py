@@ -6,7 +6,7 @@ from torch_mlir import ir
 
 from ...common.index_emitter import ExpressionEmitter
 from ...common.index_expression import ZERO, Atom, Expr, Point, run_time_index
-from ...common.rewriting import defining_op
+from ...common.rewriting import defining_op, linalg_index
 from ...common.scalars import INTEGER_PREDICATES, Scalars
 
 _PREDICATE_NAMES = {number: name for name, number in INTEGER_PREDICATES.items()}
@@ -31,7 +31,7 @@ class IndexCode(ExpressionEmitter):
         return self.scalars.index(number)
 
     def plain(self, atom: Atom) -> ir.Value:
-        return self.scalars.loop_index(atom.number) if atom.kind == "dim" else list(self._numbers)[atom.number]
+        return linalg_index(atom.number) if atom.kind == "dim" else list(self._numbers)[atom.number]
 
 
 class Scope:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from torch_mlir import ir
 
-from ...common.rewriting import integer, walk
+from ...common.rewriting import integer, linalg_index, walk
 from ...common.scalars import Scalars, constant_integer
 from .generic import Generic
 
@@ -37,7 +37,7 @@ def index_of(form: Form, numbers: Mapping[int, int], scalars: Scalars) -> ir.Val
     """The sum as ops, of the loops that have a number now."""
     terms = [
         index if count == 1 else scalars.op("arith.muli", index, scalars.index(count))
-        for index, count in ((scalars.loop_index(numbers[loop]), count) for loop, count in sorted(form.items()) if loop in numbers)
+        for index, count in ((linalg_index(numbers[loop]), count) for loop, count in sorted(form.items()) if loop in numbers)
     ]
     total = terms[0] if terms else scalars.index(0)
     for term in terms[1:]:

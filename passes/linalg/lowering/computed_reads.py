@@ -11,7 +11,7 @@ from torch_mlir._mlir_libs import _stablehlo
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import target_of
 
-from ...common.rewriting import integer, integers
+from ...common.rewriting import integer, integers, linalg_index
 from ...common.scalars import signless
 from ...common.vectors import ACCESS_BYTES
 from . import generic
@@ -47,7 +47,7 @@ def padded(
             return outside
         inside, point = None, []
         for d, (extent, before, gap) in enumerate(zip(shape, lows, interiors)):
-            index = s.loop_index(d)
+            index = linalg_index(d)
             if before or gap or kind.shape[d] > extent:
                 index, hit = _unpadded(low, index, extent, before, gap + 1)
                 inside = hit if inside is None else s.op("arith.andi", inside, hit)
@@ -99,7 +99,7 @@ def _concatenate(low: Lowering, op: ir.Operation) -> None:
     wraps = whole and target_of(op).kind == "cuda"
 
     def body(_: list[ir.Value]) -> ir.Value:
-        point = [s.loop_index(d) for d in range(rank)]
+        point = [linalg_index(d) for d in range(rank)]
 
         def piece(operand: ir.Value, start: int, extent: int) -> ir.Value:
             if len(pieces) == 1:
@@ -135,7 +135,7 @@ def _dynamic_slice(low: Lowering, op: ir.Operation) -> None:
 
     def body(scalars: list[ir.Value]) -> ir.Value:
         starts = _starts(low, olds, scalars, limits)
-        point = [s.op("arith.addi", start, s.loop_index(d)) if limits[d] else s.loop_index(d) for d, start in enumerate(starts)]
+        point = [s.op("arith.addi", start, linalg_index(d)) if limits[d] else linalg_index(d) for d, start in enumerate(starts)]
         return read_at(low, source, point)
 
     scalar_map = generic.affine_map(rank, [])
@@ -156,7 +156,7 @@ def _dynamic_update_slice(low: Lowering, op: ir.Operation) -> None:
         old, *rest = scalars
         inside, point = None, []
         for d, start in enumerate(_starts(low, olds, rest, limits)):
-            index = s.loop_index(d)
+            index = linalg_index(d)
             if limits[d]:
                 shifted = s.op("arith.subi", index, start)
                 index = s.clamp_index(shifted, 0, window[d] - 1)
@@ -198,9 +198,9 @@ def _gather(low: Lowering, op: ir.Operation) -> None:
         for d in range(len(sizes)):
             parts = [start_of[d]] if d in start_of and source.type.shape[d] > sizes[d] else []
             if d in batch_of:
-                parts.append(s.loop_index(batch_of[d]))
+                parts.append(linalg_index(batch_of[d]))
             if d in offset_of and sizes[d] > 1:
-                parts.append(s.loop_index(offset_of[d]))
+                parts.append(linalg_index(offset_of[d]))
             index = parts[0] if parts else s.index(0)
             for part in parts[1:]:
                 index = s.op("arith.addi", index, part)
@@ -223,7 +223,7 @@ def _bitcast_convert(low: Lowering, op: ir.Operation) -> None:
 
         def split(scalars: list[ir.Value]) -> ir.Value:
             bits = s.cast("arith.bitcast", wide, scalars[0])
-            shift = s.op("arith.muli", s.cast("arith.index_cast", wide, s.loop_index(rank - 1)), s.constant(wide, narrow.width))
+            shift = s.op("arith.muli", s.cast("arith.index_cast", wide, linalg_index(rank - 1)), s.constant(wide, narrow.width))
             return s.cast("arith.bitcast", to_type, s.cast("arith.trunci", narrow, s.op("arith.shrui", bits, shift)))
 
         low.set(op.results[0], low.parallel(kind, [(source, generic.affine_map(rank, generic.dims(range(rank - 1))))], split))

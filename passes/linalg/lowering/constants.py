@@ -5,8 +5,10 @@ from __future__ import annotations
 import numpy as np
 from torch_mlir import ir
 
-from ...common.rewriting import integer
-from ...common.scalars import is_bool, is_float, is_integer, signless, signless_attribute
+from hloom.dialects.storage import is_i1
+
+from ...common.rewriting import integer, linalg_index
+from ...common.scalars import is_float, is_integer, signless, signless_attribute
 from .lowering import Lowering, unsupported
 
 
@@ -20,7 +22,7 @@ def _constant(low: Lowering, op: ir.Operation) -> None:
 
 def _signless_elements(op: ir.Operation, attribute: ir.Attribute, kind: ir.Type) -> ir.Attribute:
     element = kind.element_type
-    if not is_integer(element) or is_bool(element) or element.is_signless:
+    if not is_integer(element) or is_i1(element) or element.is_signless:
         return attribute
     if not isinstance(attribute, ir.DenseIntElementsAttr):
         raise unsupported(op, f"a resource constant of {element} is not compiled")
@@ -34,7 +36,7 @@ def _iota(low: Lowering, op: ir.Operation) -> None:
     s, element = low.scalars, signless(kind.element_type)
 
     def body(_: list[ir.Value]) -> ir.Value:
-        index = s.loop_index(integer(op, "iota_dimension"))
+        index = linalg_index(integer(op, "iota_dimension"))
         if is_float(element):
             return s.cast("arith.uitofp", element, s.cast("arith.index_cast", ir.IntegerType.get_signless(64), index))
         return s.cast("arith.index_cast", element, index)

@@ -7,8 +7,10 @@ from collections.abc import Callable, Sequence
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
 
+from hloom.dialects.storage import is_i1
+
 from ...common.converts import integer_to_integer
-from ...common.scalars import Scalars, is_bool, is_float, is_unsigned, signless
+from ...common.scalars import Scalars, is_float, is_unsigned, signless
 from . import generic
 from .lowering import Lowering, Read
 from .reduction import narrowed
@@ -42,7 +44,7 @@ def _accumulator(elements: list[ir.Type]) -> ir.Type:
 def _multiply_add(s: Scalars, elements: list[ir.Type], accumulator: ir.Type) -> Callable[[list[ir.Value], list[ir.Value]], list[ir.Value]]:
     contract_flag = {"fastmath": ir.Attribute.parse("#arith.fastmath<contract>")} if is_float(accumulator) else {}
     names = ("arith.mulf", "arith.addf") if contract_flag else ("arith.muli", "arith.addi")
-    if is_bool(accumulator):
+    if is_i1(accumulator):
         names = ("arith.andi", "arith.ori")
 
     def extended(x: ir.Value, element: ir.Type) -> ir.Value:

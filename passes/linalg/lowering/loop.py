@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from ...common.affine import to_affine
+from ...common.rewriting import linalg_index
 from ...fused.loops.nodes import Element
 from ...fused.loops.parts import Part, parts_of
 from ...fused.loops.trace import Obstacle
@@ -46,7 +47,7 @@ def _lower_parallel(low: Lowering, part: Part) -> list[ir.Value]:
     outs = [generic.empty(part.extents, generic.signless_element(part.outer.op.results[n])) for n in part.roots for _ in part.roots[n]]
 
     def body(scalars: list[ir.Value], _: list[ir.Value]) -> list[ir.Value]:
-        dims = [low.scalars.loop_index(d) for d in range(rank)]
+        dims = [linalg_index(d) for d in range(rank)]
         return Emitter(low, dims, dict(zip(inputs, scalars))).values(nodes)
 
     return low.structured(reads, outs, [generic.identity(rank)] * len(outs), [generic.PARALLEL] * rank, body)
@@ -72,7 +73,7 @@ def _assembled(low: Lowering, result: ir.Value, part: Part, number: int, pieces:
         for piece, (point, _) in reversed(list(zip(scalars[: len(pieces) - 1], part.roots[number]))):
             here = None
             for d in apart:
-                same = s.cmpi("eq", s.loop_index(d), s.index(point[d].constant))
+                same = s.cmpi("eq", linalg_index(d), s.index(point[d].constant))
                 here = same if here is None else s.op("arith.andi", here, same)
             chosen = piece if here is None else s.select(here, piece, chosen)
         return [chosen]

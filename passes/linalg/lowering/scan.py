@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ...common.rewriting import is_used
+from ...common.rewriting import is_used, linalg_index
 from ...common.scalars import signless
 from . import generic
 from .lowering import Lowering
@@ -34,7 +34,7 @@ def lower_scan(low: Lowering, op: ir.Operation, dim: int) -> None:
     def body(values: list[ir.Value], out: list[ir.Value]) -> list[ir.Value]:
         totals = combine(values, out[:count])
         if count > 1:
-            first = low.scalars.cmpi("eq", low.scalars.loop_index(dim), low.scalars.index(0))
+            first = low.scalars.cmpi("eq", linalg_index(dim), low.scalars.index(0))
             totals = [low.scalars.select(first, value, total) for value, total in zip(values, totals)]
         return [*totals, *(totals[n] for n in stored)]
 

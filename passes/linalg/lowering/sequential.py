@@ -15,7 +15,7 @@ from torch_mlir import ir
 from ...common.affine import to_affine
 from ...common.combiner import SEQUENTIAL
 from ...common.index_expression import Atom, Expr, Point, loop
-from ...common.rewriting import defining_op
+from ...common.rewriting import defining_op, linalg_index
 from ...common.scalars import signless
 from ...fused.loops.nodes import Carry, Element, Node, Result, Start
 from ...fused.loops.parts import Part
@@ -58,7 +58,7 @@ class _Sequential:
         reads: list[Read] = [(node.value, self._map(node.point)) for node in inputs]
 
         def body(scalars: list[ir.Value], totals: list[ir.Value]) -> list[ir.Value]:
-            dims = [low.scalars.loop_index((d + 1) % (self.rank + 1)) for d in range(self.rank + 1)]
+            dims = [linalg_index((d + 1) % (self.rank + 1)) for d in range(self.rank + 1)]
             emitter = Emitter(low, dims, dict(zip(inputs, scalars)))
             emitter.made |= {own[slot]: total for slot, total in zip(kept, totals) if slot in own}
             emitter.made |= {node: self._counter(emitter.index(self.turn)) for node in own.values() if is_counter(node, outer)}
@@ -95,7 +95,7 @@ class _Sequential:
             return []
 
         def body(scalars: list[ir.Value], _: list[ir.Value]) -> list[ir.Value]:
-            dims = [low.scalars.loop_index(d) for d in range(self.rank)]
+            dims = [linalg_index(d) for d in range(self.rank)]
             return Emitter(low, dims, dict(zip(inputs, scalars))).values([self.loop.starts[slot] for slot in kept])
 
         return low.structured(reads, outs, [generic.identity(self.rank)] * len(outs), [generic.PARALLEL] * self.rank, body)

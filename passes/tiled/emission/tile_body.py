@@ -14,7 +14,7 @@ from ...common.axes import Axes, TileOp, loop_index
 from ...common.combiner import SEQUENTIAL
 from ...common.index_emitter import IndexEmitter
 from ...common.linear_index import LinearIndex, linear_at
-from ...common.rewriting import create, defining_op, element_of, i64_attr, index_constant, shape_of, value_of, walk
+from ...common.rewriting import create, defining_op, element_of, index_constant, linalg_index, shape_of, value_of, walk
 from ...common.slices import extract_slice, parallel_insert_slice, tensor_type
 from .temporaries import destinations
 
@@ -340,7 +340,7 @@ class TileBody:
     ) -> ir.Value:
         """An index into the tile's part of a value that the group makes: where that is tiled, the index is the loop's own."""
         loop = loop_index(index)
-        return _loop(loop) if loop is not None and self._is_local(made, position) else mapping.get(index, index)
+        return linalg_index(loop) if loop is not None and self._is_local(made, position) else mapping.get(index, index)
 
     def _is_local(self, made: tuple[int, int] | None, position: int) -> bool:
         """Whether the tile has a part alone of that dimension of the value, which counts from the tile's start."""
@@ -348,7 +348,7 @@ class TileBody:
 
     def _index(self, tile_op: TileOp, dim: int) -> ir.Value:
         """The loop's index in the whole program."""
-        index = _loop(dim)
+        index = linalg_index(dim)
         offset = self.offset.get(tile_op.axes[dim])
         return index if offset is None else value_of("arith.addi", index.type, [index, offset])
 
@@ -357,7 +357,7 @@ class TileBody:
         made = self.axes.producer(value)
         source = value if made is None else self.made[made]
         indices = [
-            fold_unsigned(e, _loop if self._is_local(made, d) else partial(self._index, tile_op), index_constant, _EMITTER.emit)
+            fold_unsigned(e, linalg_index if self._is_local(made, d) else partial(self._index, tile_op), index_constant, _EMITTER.emit)
             for d, e in enumerate(tile_op.maps[position].results)
         ]
         return value_of("tensor.extract", element_of(value), [source, *indices])
@@ -375,10 +375,6 @@ class TileBody:
                 shape = shape_of(value)
                 sizes = [self.size.get(axis, extent) for axis, extent in zip(axes, shape)]
                 parallel_insert_slice(self.made[made], destination, [self.offset.get(axis, 0) for axis in axes], sizes)
-
-
-def _loop(dim: int) -> ir.Value:
-    return value_of("linalg.index", ir.IndexType.get(), dim=i64_attr(dim))
 
 
 def linear_index(expr: ir.AffineExpr, tile_op: TileOp) -> LinearIndex | None:

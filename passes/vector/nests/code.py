@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from torch_mlir import ir
 
 from ...common.rewriting import attributes_of, has_one_use, ops_in
+from ...common.scalars import is_float
 
 _CHOSEN = ("arith.divf",)
 """Ops on floats that are emitted as others where that pays."""
@@ -28,7 +29,7 @@ class Step:
         self.operands, self.results = list(op.operands), list(op.results)
         self.product = product
         types = [value.type for value in (*self.operands, *self.results)]
-        self.plain = len(self.results) == 1 and not len(op.regions) and self.name not in _CHOSEN and all(map(_is_float, types))
+        self.plain = len(self.results) == 1 and not len(op.regions) and self.name not in _CHOSEN and all(map(is_float, types))
         self.keeps_type = self.plain and all(kind == types[-1] for kind in types)
         if product is not None:
             self.name = "math.fma"
@@ -61,7 +62,3 @@ class Code:
 def _is_contracted(op: ir.Operation, name: str) -> bool:
     whole = op.name == name and isinstance(op.results[0].type, (ir.F32Type, ir.F64Type))
     return whole and str(op.attributes["fastmath"]) == "#arith.fastmath<contract>"
-
-
-def _is_float(kind: ir.Type) -> bool:
-    return isinstance(kind, ir.FloatType)

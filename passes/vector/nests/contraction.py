@@ -350,7 +350,7 @@ class _Contraction:
         """Blocks as equal as can be. So many rows that lie a page apart would push each other out of their set of the first cache."""
         if self.strip is not None:
             return even_size(extent, STRIP_PIXELS)
-        inputs = [(m, s) for m, s in zip(self.work.maps, self.work.inputs) if isinstance(s, Storage)]
+        inputs = self.work.inputs_in_memory()
         apart = max(((stride_along(m, s, self.jam or 0) or 0) * element_bytes(s.element) for m, s in inputs), default=0)
         free = self.target.vector_registers >= _MANY_REGISTERS and (apart == 0 or apart % PAGE_BYTES != 0)
         alone = lanes.count <= self.one and not self.work.picked and free

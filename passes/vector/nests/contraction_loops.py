@@ -48,7 +48,7 @@ def jam_loop(work: Work, vector: int | None) -> int | None:
     for dim, extent in enumerate(work.extents):
         if dim in (vector, *unknown) or not work.parallel[dim] or extent == 1:
             continue
-        inputs = [(m, s) for m, s in zip(work.maps, work.inputs) if isinstance(s, Storage)]
+        inputs = work.inputs_in_memory()
         still = sum(stride_along(m, s, dim) == 0 and (vector is None or stride_along(m, s, vector) != 0) for m, s in inputs)
         found = still, size_bound(extent) >= _LEAST_ROWS, dim
         best = max(best or found, found)

@@ -53,7 +53,7 @@ def lines_inside(work: Work, jam: int | None, target: TargetView) -> int | None:
     """Of sums over images, lines and pixels, whose results are few: how many lines of an image are summed at a time, where L2 does not hold
     the image of both operands beside much else. Each tap of a column reads these lines again. None of others."""
     loops = [d for d, parallel in enumerate(work.parallel) if not parallel]
-    inputs = [(m, s) for m, s in zip(work.maps, work.inputs) if isinstance(s, Storage)]
+    inputs = work.inputs_in_memory()
     if len(loops) != 3 or steps_inside(work, jam, target) != 1 or len(inputs) != 2:
         return None
     if any(window.tap == loops[1] and window.step(jam) for window in windows_of(work)):
@@ -87,5 +87,5 @@ def _reads_again(work: Work, jam: int, depth: int, target: TargetView) -> bool:
 
 def _is_contiguous(work: Work, jam: int, summed: int) -> bool:
     """Whether what the jammed loop moves through lies along the summed loop: its lines are read from end to end as it is."""
-    inputs = [(m, s) for m, s in zip(work.maps, work.inputs) if isinstance(s, Storage)]
+    inputs = work.inputs_in_memory()
     return any(stride_along(m, s, jam) != 0 and stride_along(m, s, summed) == 1 for m, s in inputs)

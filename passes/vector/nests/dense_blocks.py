@@ -6,7 +6,6 @@ rows. Others load rows of registers; of windows, some twice, which LLVM finds.
 
 from __future__ import annotations
 
-from ...common.storage import Storage
 from ...common.tiled_function import size_bound
 from .few_rows import is_shallow
 from .windows import windows_of
@@ -28,7 +27,7 @@ def is_dense_block(work: Work, vector: int | None, jam: int | None) -> bool:
         return False
     if any(window.step(jam) and window.taps > _MOST_TAPS for window in windows_of(work)):
         return False
-    read = [(m, s) for m, s in zip(work.maps, work.inputs) if isinstance(s, Storage)]
+    read = work.inputs_in_memory()
     loops = [d for d, parallel in enumerate(work.parallel) if parallel and work.extents[d] != 1]
     if any(all(stride_along(m, s, dim) != 0 for m, s in read) for dim in loops):
         return False
@@ -37,5 +36,5 @@ def is_dense_block(work: Work, vector: int | None, jam: int | None) -> bool:
 
 def loads_rows(work: Work, vector: int | None) -> bool:
     """Whether each operand is one number for all lanes, or lies in a row along them: depthwise and grouped convolutions, and short sums."""
-    read = [(m, s) for m, s in zip(work.maps, work.inputs) if isinstance(s, Storage)]
+    read = work.inputs_in_memory()
     return vector is not None and all(stride_along(m, s, vector) in (0, 1) for m, s in read)

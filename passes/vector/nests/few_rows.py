@@ -8,7 +8,6 @@ from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
 from ...common.contraction import SHALLOW
-from ...common.storage import Storage
 from ...common.tiled_function import size_bound
 from .windows import windows_of
 from .work import Work, stride_along
@@ -27,7 +26,7 @@ def streams(work: Work, vector: int, jam: int | None, target: TargetView) -> boo
     """Whether few rows are multiplied by a matrix that no near cache holds, stored by rows along the vector loop: then some rows of it at
     a time are read to their ends, as memory wants it, and the sums of all columns wait in the cache."""
     depth, reduced = _depth(work), [d for d, parallel in enumerate(work.parallel) if not parallel]
-    read = [(m, s) for m, s in zip(work.maps, work.inputs) if isinstance(s, Storage)]
+    read = work.inputs_in_memory()
     if depth is None or depth < 2 * STREAMED_ROWS or len(reduced) != 1 or len(read) != 2 or len(work.outputs) != 1 or windows_of(work):
         return False
     if jam is not None and size_bound(work.extents[jam]) > STREAMED_ROWS:

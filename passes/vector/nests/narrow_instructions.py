@@ -34,7 +34,6 @@ from ...common.contraction import IntegerProduct, half_factors, integer_product
 from ...common.linear_index import LinearIndex
 from ...common.nibbles import NIBBLES, nibble_product
 from ...common.rewriting import intrinsic, value_of
-from ...common.storage import Storage
 from ...common.vectors import joined, part, splat, vector_of
 from .body import Captured, LanesBody
 from .contraction import Step
@@ -204,7 +203,7 @@ def add_product(total: ir.Value, left: ir.Value, right: ir.Value) -> ir.Value:
 def step_of(work: Work, captured: Captured, add: Callable[..., ir.Value], lefts: int = 1) -> Step:
     """The step that adds to the sums what `add(sum, left…, right)` makes of the work's operands as they lie: `lefts` neighbours of the left
     one, whose last dim is the depth."""
-    left, right = [(s, m) for s, m in zip(work.inputs, work.maps) if isinstance(s, Storage)]
+    left, right = [(s, m) for m, s in work.inputs_in_memory()]
     first, outer = left[0], [LinearIndex()] * (len(left[0].strides) - 1)
     neighbours = [first, *(first.slice([*outer, LinearIndex(constant=n)], first.sizes) for n in range(1, lefts))]
 

@@ -37,7 +37,7 @@ def with_joined_depth(work: Work, count: int) -> Work:
 
 
 def _joined(work: Work, tap: int, channel: int, channels: int, taps: int) -> Work | None:
-    reads = [(m, s) for m, s in zip(work.maps, work.inputs) if isinstance(s, Storage)]
+    reads = work.inputs_in_memory()
     if len(reads) != len(work.inputs):
         return None
     found = [_in_one_piece(m, s, tap, channel, channels) for m, s in reads]

@@ -124,7 +124,7 @@ def knows_places(works: list[Work], vector: int, lanes: int) -> bool:
     extent = works[0].extents[vector]
     if not isinstance(extent, int) or extent > _MOST_CHUNKS * lanes:
         return False
-    inputs = [(m, s) for work in works for m, s in zip(work.maps, work.inputs) if isinstance(s, Storage) and s.table]
+    inputs = [(m, s) for work in works for m, s in work.inputs_in_memory() if s.table]
     return any(stride_along(m, s, vector) == 1 and s.offset.is_constant for m, s in inputs)
 
 

@@ -170,7 +170,7 @@ class _RowSums:
 
 def _streamed(work: Work, vector: int, jam: int, target: TargetView) -> list[tuple[ir.AffineMap, Storage]]:
     """The matrices that lie along the vector loop, and of which each element is read once, if no near cache keeps them."""
-    inputs = [(m, s) for m, s in zip(work.maps, work.inputs) if isinstance(s, Storage) and not s.writable]
+    inputs = [(m, s) for m, s in work.inputs_in_memory() if not s.writable]
     rows = [(m, s) for m, s in inputs if stride_along(m, s, vector) == 1 and stride_along(m, s, jam)]
     return [(m, s) for m, s in rows if is_streamed(s, target)]
 

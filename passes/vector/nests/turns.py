@@ -11,7 +11,6 @@ from hloom.dialects.target import TargetView
 
 from ...common.control_flow import nest_each
 from ...common.linear_index import LinearIndex
-from ...common.storage import Storage
 from ...common.tiled_function import size_bound
 from .body import Captured, LanesBody
 from .lanes import Lanes
@@ -44,7 +43,7 @@ def turn_loop(works: list[Work], target: TargetView) -> int | None:
 def _pays(works: list[Work], along: int, last: int, target: TargetView) -> bool:
     """Whether whole registers are read along the turns, or whole turns, and of some input elements that lie apart within a turn, or turns
     from the last to the first, or each of a turn's elements is computed otherwise. Turns of whole registers are transposed."""
-    inputs = [(m, s) for work in works for m, s in zip(work.maps, work.inputs) if isinstance(s, Storage)]
+    inputs = [pair for work in works for pair in work.inputs_in_memory()]
     widest = max(work.widest() for work in works)
     follow, points = (size_bound(works[0].extents[loop]) for loop in (along, last))
     if follow < target.lanes(max(_LEAST_BITS, widest)) or points % target.lanes(widest) == 0:

@@ -91,6 +91,10 @@ class Work:
     def reads_init(self, number: int) -> bool:
         return self.block is not None and self.code.arguments[len(self.inputs) + number] in self.code.read
 
+    def inputs_in_memory(self) -> list[tuple[ir.AffineMap, Storage]]:
+        """Map and storage of every input that is a buffer."""
+        return [(m, s) for m, s in zip(self.maps, self.inputs) if isinstance(s, Storage)]
+
     def operands(self) -> list[tuple[ir.AffineMap, Storage]]:
         """Map and storage of every operand in memory."""
         pairs = list(zip(self.maps, [*self.inputs, *self.outputs]))
@@ -248,7 +252,7 @@ def walked_as_one(work: Work, outer: int, inner: int) -> bool:
 
     A body that asks which step it is at keeps both.
     """
-    inputs = [(m, s) for m, s in zip(work.maps, work.inputs) if isinstance(s, Storage)]
+    inputs = work.inputs_in_memory()
     extent = work.extents[inner]
     if not isinstance(extent, int) or not isinstance(work.extents[outer], int) or work.asks_for_index():
         return False
