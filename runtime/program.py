@@ -123,8 +123,9 @@ class LoadedProgram:
     def constants(self) -> dict[str, Buffer]:
         return {name: blob for name, blob in self.blobs.items() if name.startswith("constant")}
 
-    def arena_bytes(self, entry: str = "main") -> int:
-        return sum(value for kind, value in self.slots.get(entry, []) if kind == "arena")
+    def arena_bytes(self) -> int:
+        """Bytes of temporaries that a call takes."""
+        return sum(value for kind, value in self.slots.get("main", []) if kind == "arena")
 
 
 def _read(artifact: Artifact) -> LoadedProgram:

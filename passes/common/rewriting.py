@@ -53,6 +53,14 @@ def _views(op: ir.Operation) -> Iterator[ir.OpView]:
     return iter([view for region in op.regions for block in region.blocks for view in block.operations])
 
 
+def any_element(root: ir.Operation, wanted: Callable[[ir.Type], bool]) -> bool:
+    """Whether the element type of a tensor under `root`, a result or a block's argument, is `wanted`; each type is asked once."""
+    kinds = {value.type for op in inner_ops(root) for value in op.results}
+    blocks = (block for op in inner_ops(root) for region in op.regions for block in region.blocks)
+    kinds.update(argument.type for block in blocks for argument in block.arguments)
+    return any(isinstance(kind, ir.RankedTensorType) and wanted(kind.element_type) for kind in kinds)
+
+
 def ops_in(block: ir.Block) -> list[ir.Operation]:
     """The block's ops in order, collected before the caller changes anything."""
     return [view.operation for view in block.operations]

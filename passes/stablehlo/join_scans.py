@@ -76,17 +76,14 @@ class _Level:
 
 def _join(op: ir.Operation, level: _Level) -> None:
     """Replaces the result of the last level; those of the others are dead then."""
-    shape, element, dim = build.shape_of(op.results[0]), build.element_of(op.results[0]), level.dim
+    element, dim = build.element_of(op.results[0]), level.dim
     over = _over(level.form)
     neutral = None if over is None or _unsigned(element) else neutral_element(scalar_op(f"stablehlo.{over[0]}", element), element)
     if over is None or neutral is None:
         return
-    ones = [1] * len(shape)
-    window = [extent if d == dim else 1 for d, extent in enumerate(shape)]
-    padding = [(extent - 1, 0) if d == dim else (0, 0) for d, extent in enumerate(shape)]
     start = build.full(build.tensor([], element), neutral.value)
     if level.factors is None:
-        scan = build.reduce_window([level.elements], [start], window, ones, ones, padding, lambda t, e: [build.elementwise(over[0], t, e)])
+        scan = build.scan([level.elements], [start], dim, lambda t, e: [build.elementwise(over[0], t, e)])
         replace(op, scan)
         return
 
@@ -95,7 +92,7 @@ def _join(op: ir.Operation, level: _Level) -> None:
         return [build.elementwise(over[1], before, factor), _emit(level.form, {"t": total, "a": factor, "e": value})]
 
     first = build.full(build.tensor([], build.element_of(level.factors)), 1 if over[1] == "multiply" else 0)
-    scan = build.reduce_window([level.factors, level.elements], [first, start], window, ones, ones, padding, step)
+    scan = build.scan([level.factors, level.elements], [first, start], dim, step)
     if target_of(op).kind == "cuda" and not fits_block(scan[1].owner, dim):
         return
     scan[1].owner.attributes[ASSOCIATIVE] = ir.UnitAttr.get()

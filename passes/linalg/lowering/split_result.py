@@ -102,10 +102,10 @@ def _rewrite(producer: ir.Operation, product: Generic, fill: ir.Operation, split
     iterators = list(ir.ArrayAttr(producer.attributes["iterator_types"]))
     clone.attributes["iterator_types"] = ir.ArrayAttr.get([kind for kind, sizes in zip(iterators, split) for _ in sizes])
     for reader, number in uses:
-        _read_bydigits_of(reader, number, groups, clone.results[0])
+        _read_by_digits(reader, number, groups, clone.results[0])
 
 
-def _read_bydigits_of(reader: ir.Operation, number: int, groups: list[list[int]], value: ir.Value) -> None:
+def _read_by_digits(reader: ir.Operation, number: int, groups: list[list[int]], value: ir.Value) -> None:
     extents, maps = read_generic(reader).extents, read_maps(reader)
     results: list[ir.AffineExpr] = []
     for expr, extent, group in zip(maps[number].results, shape_of(reader.operands[number]), groups):

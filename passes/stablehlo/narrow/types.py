@@ -8,7 +8,7 @@ from torch_mlir import ir
 
 from hloom.runtime.dtypes import NARROW
 
-from ...common.rewriting import element_of, inner_ops
+from ...common.rewriting import any_element, element_of
 from ..support import build
 from .floats import FORMATS, Format
 
@@ -53,11 +53,8 @@ def narrow_element(value: ir.Value) -> NarrowType | None:
 
 
 def has_narrow_types(module: ir.Operation) -> bool:
-    """Whether a value under `module` has narrow elements: each type is looked at once."""
-    kinds = {value.type for op in inner_ops(module) for value in op.results}
-    blocks = (block for op in inner_ops(module) for region in op.regions for block in region.blocks)
-    kinds.update(argument.type for block in blocks for argument in block.arguments)
-    return any(isinstance(kind, ir.RankedTensorType) and narrow_type(kind.element_type) is not None for kind in kinds)
+    """Whether a value under `module` has narrow elements."""
+    return any_element(module, lambda element: narrow_type(element) is not None)
 
 
 def wrap(value: ir.Value, narrow: NarrowType) -> ir.Value:

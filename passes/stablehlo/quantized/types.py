@@ -11,7 +11,7 @@ from torch_mlir.dialects import quant
 
 from hloom.runtime.dtypes import NAMES
 
-from ...common.rewriting import element_of, inner_ops
+from ...common.rewriting import any_element, element_of
 from ..support import build
 
 
@@ -72,8 +72,5 @@ def stored_element(element: ir.Type) -> ir.Type:
 
 
 def has_quantized_types(module: ir.Operation) -> bool:
-    """Whether a value under `module` has quantized elements: each type is looked at once."""
-    kinds = {value.type for op in inner_ops(module) for value in op.results}
-    blocks = (block for op in inner_ops(module) for region in op.regions for block in region.blocks)
-    kinds.update(argument.type for block in blocks for argument in block.arguments)
-    return any(isinstance(kind, ir.RankedTensorType) and quantized_type(kind.element_type) is not None for kind in kinds)
+    """Whether a value under `module` has quantized elements."""
+    return any_element(module, lambda element: quantized_type(element) is not None)

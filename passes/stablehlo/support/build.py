@@ -330,6 +330,14 @@ def reduce_window(
     )
 
 
+def scan(values: Sequence[ir.Value], starts: Sequence[ir.Value], dimension: int, combine: Combine) -> list[ir.Value]:
+    """The values, of one shape, reduced from the first element up to each along one dimension."""
+    shape = shape_of(values[0])
+    ones = [1] * len(shape)
+    window = [extent if d == dimension else 1 for d, extent in enumerate(shape)]
+    return reduce_window(values, starts, window, ones, ones, [(extent - 1, 0) for extent in window], combine)
+
+
 def _reduction(
     name: str, kinds: Sequence[ir.Type], values: Sequence[ir.Value], starts: Sequence[ir.Value], combine: Combine, **given: ir.Attribute
 ) -> list[ir.Value]:

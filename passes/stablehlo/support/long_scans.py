@@ -70,8 +70,4 @@ def _part(extent: int, most: int) -> int:
 
 
 def _scan(name: str, value: ir.Value, start: ir.Value, dim: int) -> ir.Value:
-    shape = build.shape_of(value)
-    ones = [1] * len(shape)
-    window = [extent if d == dim else 1 for d, extent in enumerate(shape)]
-    padding = [(extent - 1, 0) if d == dim else (0, 0) for d, extent in enumerate(shape)]
-    return build.reduce_window([value], [start], window, ones, ones, padding, lambda a, b: [build.elementwise(name, a, b)])[0]
+    return build.scan([value], [start], dim, lambda a, b: [build.elementwise(name, a, b)])[0]

@@ -375,20 +375,12 @@ class _Contraction:
             sizes.append(max(1, sizes[-1] // 3))
         return sizes
 
-    def _point(
-        self,
-        fixed: dict[int, LinearIndex],
-        start: LinearIndex,
-        lanes: Lanes,
-        row: LinearIndex,
-        inner: list[LinearIndex],
-        known: dict[ir.Value, Rep] | None = None,
-    ) -> Point:
+    def _point(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes, row: LinearIndex, inner: list[LinearIndex]) -> Point:
         dims = {**fixed, **dict(zip(self.reduced, inner))}
         if self.jam is not None:
             dims[self.jam] = row
         at = point_indices(self.rank, dims, self.vector, start, lanes)
-        return Point(lanes, at, self.captured, known)
+        return Point(lanes, at, self.captured)
 
     def _block(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes, rows: int, row: LinearIndex) -> None:
         """The results of some rows at one chunk."""
