@@ -1,4 +1,5 @@
-"""Convolutions of one for each channel: chunks of channels outside the lines of a tile, where a chunk's windows stay in the first cache.
+"""Depthwise convolutions: the loop over chunks of channels goes outside the lines of a tile where a chunk's windows stay in the first
+cache.
 
     for c in chunks of channels: for lines of the tile: for u in blocks of pixels: the sums of the block
 
@@ -24,15 +25,15 @@ from .deep_sums import lines_inside, steps_inside
 from .work import Work, stride_along
 
 _FOLLOWED_BYTES = 1024
-"""Pixels no further apart are read a line at a time: the first cache's own prefetching follows strides of less than 2 KB."""
+"""Pixels at most this far apart are read a cache line at a time: the first cache's own prefetcher follows strides of less than 2 KB."""
 _APART_BYTES = 2048
-"""Of pixels so far apart it follows neither one line nor two."""
+"""Where pixels are this far apart, the prefetcher follows neither one line of each nor two."""
 _SHARE = 0.75
-"""Of the first cache for a window's lines; beside them are weights and results."""
+"""The share of the first cache that the lines of windows may take; weights and results need the rest."""
 LEAST_SUMS = 8
-"""Sums at once: with fewer a multiply-add waits for the one before."""
+"""Independent sums of a block: with fewer, each multiply-add waits for the one before."""
 _SETS = 64
-"""Of the first cache, a page's cache lines."""
+"""Sets of the first cache: as many as a page has cache lines."""
 
 
 def registers_of_channels(work: Work, vector: int | None, jam: int | None, target: TargetView) -> int | None:

@@ -3,8 +3,8 @@
     %1 = arith.mulf %in, %in_0 fastmath<contract> : f32        math.fma %in, %in_0, %out fastmath<contract> : f32
     %2 = arith.addf %out, %1 fastmath<contract> : f32
 
-A sum and the product that it adds are one op where they may be contracted, as LLVM's instructions are: two take every pass longer. Halves,
-for which not every machine has the instruction, stay two.
+A sum and the product that it adds become one op where they may be contracted, as LLVM would make them: two ops take every pass longer.
+Halves stay two ops, since not every machine has the instruction.
 """
 
 from __future__ import annotations

@@ -56,13 +56,14 @@ from .windows import Taps, Window, both, one_by_one, pieces, taps_missing, windo
 from .work import Point, Work, stride_along, walked_as_one
 
 _STEPS_A_TURN, _MANY_REGISTERS = 4, 32
-"""Where registers are fewer than many, a step has so few products that what counts it and finds its operands takes as long."""
+"""With fewer vector registers a step has few products: counting steps and finding operands would take as long, so a turn has several."""
 _LINE_ROWS = 14
-"""Rows of a block of one register, where that divides them: half as many wait for their own sums, and load nearly twice as much."""
+"""Rows of a block that is one register wide, where this number divides all rows. Half as many rows would wait for their own sums, and load
+nearly twice as much."""
 _BESIDE = 2
-"""Registers beside sums and pixels: a weight, and what lanes have picked."""
+"""Registers that hold neither sums nor pixels: one for a weight, one for what lanes have picked."""
 _FEW_TAPS = 8
-"""Of a line, at most: they are unrolled, and each pixel is loaded once for all of them."""
+"""A line has at most this many taps if they are unrolled; each pixel is then loaded once for all of them."""
 Step = Callable[[Point, list[ir.Value]], list[Rep]]
 """Adds what one point of the reduced loops gives to the accumulators."""
 
@@ -77,16 +78,17 @@ def emit_contraction(
     after: Sequence[Work] = (),
     parts: int = 1,
 ) -> None:
-    """Emits `work`, a reduction, vectorised along the parallel loop `vector` (None: scalar code), and at its results the works `after` it.
+    """Emits `work`, a reduction, vectorised along the parallel loop `vector` (None: scalar code), and the works `after` it at its results.
 
-    `scratch` makes a buffer on the stack. `step` stands for the work's body where that is given; its operands lie as it wants them, and it
-    makes so many `parts` of a register that it loads along the vector loop.
+    `scratch` makes a buffer on the stack. A `step`, if given, replaces the work's body: its operands already lie as it wants them, and it
+    splits each register that it loads along the vector loop into `parts`.
     """
     _Contraction(work, vector, captured, target, scratch, step, after, parts).emit()
 
 
 def takes_after(work: Work, vector: int | None, after: Sequence[Work], target: TargetView) -> bool:
-    """Whether the works `after` it can be computed at its results in registers: none of its sums waits in the cache for another part."""
+    """Whether the works `after` it can be computed on its results while these are in registers: no sum waits in the cache for another
+    part."""
     if not after or not follows_in_registers(work, vector, after, target):
         return False
     assert vector is not None
@@ -118,21 +120,21 @@ class _Contraction:
         self.along = [w for w in windows if not w.step(self.jam)]
         self.one = work.lanes(target)
         self.turn = _STEPS_A_TURN if target.vector_registers < _MANY_REGISTERS and is_dense_block(work, vector, self.jam) else 1
-        """Steps of a turn of the innermost loop, at most."""
+        """The innermost loop takes at most this many steps in a turn."""
         self.part: dict[int, Taps] = {}
-        """What the first reduced loop runs over, where that is part of it."""
+        """The range of the first reduced loop, where blocks sum only a part of it."""
         self.inside = 0
-        """Steps of that part."""
+        """The number of steps in that range."""
         self.shared: SharedColumns | None = None
-        """The columns of a block, where each of them has several lanes."""
+        """The columns of a block in which several lanes sum one column."""
         self.strip: Strip | None = None
-        """How it goes over pixels in strips."""
+        """The strips of pixels that it goes over, if it does."""
         self.whole = False
-        """Whether all taps exist but those along the jammed loop, in code that is known to be for such windows."""
+        """Whether the code being emitted is for windows of which only taps along the jammed loop may be missing."""
         self.in_chunks = False
-        """Whether chunks of channels go over all lines of a tile."""
+        """Whether the loop over chunks of channels is outside the loop over the lines of a tile."""
         self.asked: Asked | None = None
-        """What blocks ask for, of what is read after them."""
+        """What blocks prefetch of the pixels that are read after them."""
 
     def emit(self) -> None:
         extents = self.work.extents
@@ -183,7 +185,7 @@ class _Contraction:
             columns()
 
     def _strips(self, strip: Strip) -> None:
-        """All lines for some pixels after the other, of each all chunks of channels."""
+        """Emits loops over strips of pixels, in each over all lines, in each over all chunks of channels."""
         assert self.vector is not None
         vector, count = self.vector, self._chunk(self.vector, registers_of_a_line(self.work, self.target))
         self.work, *self.after = map(asks_for_pixels_alone, (self.work, *self.after))
@@ -202,14 +204,14 @@ class _Contraction:
         self._row_blocks(Lanes(count), lambda rows, row: nest_each([self.work.extents[d] for d in self.outer], partial(line, rows, row)))
 
     def _chunk(self, vector: int, registers: int) -> int:
-        """Lanes of a chunk, of so many registers at most. None ends within a panel of an operand that it has more than one of."""
+        """Lanes of a chunk of at most `registers` registers. No chunk ends within a panel of an operand that has several panels."""
         count, columns = lane_count([self.work], vector, self.target, registers), self.work.extents[vector]
         widths = [storage.panels.width for storage in self.work.inputs if isinstance(storage, Storage) and storage.panels is not None]
         return count if isinstance(columns, int) and columns % count == 0 else min([count, *widths])
 
     def _in_parts(self, columns: Callable[[], None], steps: int, packed: Callable[[tuple[LinearIndex, int]], None] | None) -> None:
-        """The sums of some steps of the first reduced loop after the other, for all columns each, from panels of these steps where they are
-        `packed`. The processor itself prefetches so few rows."""
+        """Splits the first reduced loop into parts of `steps` steps, and sums each part for all columns before the next; `packed`, if
+        given, packs panels of a part. Nothing is prefetched here: the processor itself prefetches so few rows."""
         depth = self.work.extents[self.reduced[0]]
         assert isinstance(depth, int)
         inputs = [replace(source, ahead=0) if isinstance(source, Storage) else source for source in self.work.inputs]
@@ -232,7 +234,7 @@ class _Contraction:
         self.work, self.part = first, {}
 
     def _in_lines(self, columns: Callable[[], None], lines: int) -> None:
-        """The sums of some lines of an image after the other, of all images, for all columns each."""
+        """Splits each image into parts of `lines` lines, and sums each part for all columns before the next."""
         images, inside, *_ = self.reduced
         extents, whole = self.work.extents, self.work
         self._store_inits()
@@ -249,7 +251,7 @@ class _Contraction:
         self.work, self.part = whole, {}
 
     def _store_inits(self) -> None:
-        """What the sums start from, where they are added up."""
+        """Stores the initial values where the parts will be added up."""
         work, vector = self.work, self.vector
         assert vector is not None
         others = [d for d in range(self.rank) if work.parallel[d] and d != vector]
@@ -272,7 +274,7 @@ class _Contraction:
                 self.work = pack(self.work, number, summed(work, number), self.jam, fixed, self.one, self.scratch, self.target, part)
 
     def _columns(self, fixed: dict[int, LinearIndex], vector: int, count: int) -> None:
-        """All rows at each chunk of columns; at the last columns otherwise, where these leave lanes idle."""
+        """Emits all rows for each chunk of columns. Last columns that would leave lanes idle share lanes (spare_lanes.py)."""
         shared = SharedColumns.of(self.work, vector, self.jam, self.target) if self.step is None and not self.part else None
         if shared is None:
             self._chunks(vector, count, partial(self._rows, fixed))
@@ -285,8 +287,8 @@ class _Contraction:
         self.work, self.shared = whole, None
 
     def _chunks(self, vector: int, count: int, body: Callable[[LinearIndex, Lanes], None]) -> None:
-        """All chunks of columns. Where the sum's body compares a column's number with constants, as concatenations do, what a chunk reads
-        is known between two of these (segments.py)."""
+        """Emits all chunks of columns. Where the body compares a column's number with constants, as concatenations do, chunks are cut at
+        these constants, so that what each chunk reads is known (segments.py)."""
         extent = self.work.extents[vector]
         turns = cuts([self.work], vector, shortest=self.one) if self.step is None else None
         if turns is None:
@@ -295,11 +297,11 @@ class _Contraction:
             segments(extent, turns, self.captured, count, self.one, body)
 
     def _rows(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes) -> None:
-        """All rows of the jam loop at one chunk."""
+        """Emits all rows of the jam loop for one chunk."""
         self._row_blocks(lanes, partial(self._block, fixed, start, lanes))
 
     def _lines(self, fixed: dict[int, LinearIndex], vector: int, count: int) -> None:
-        """All chunks of some rows, then of the next rows: results of short sums are stored line by line."""
+        """Emits all chunks of some rows, then of the next rows, so that results of short sums are stored line by line."""
 
         def lines(rows: int, row: LinearIndex) -> None:
             self._chunks(vector, count, lambda start, lanes: self._block(fixed, start, lanes, rows, row))
@@ -307,8 +309,8 @@ class _Contraction:
         self._row_blocks(Lanes(count), lines)
 
     def _row_blocks(self, lanes: Lanes, block: Callable[[int, LinearIndex], None]) -> None:
-        """Loops of `block(rows, first row)` over the jam loop: blocks of as many as fit the registers, then smaller ones. The constant of
-        a first row is that of the loop's first block."""
+        """Emits loops of `block(rows, first row)` over the jam loop: blocks of as many rows as fit the registers, then smaller ones. In a
+        loop of blocks the constant of `first row` is that of the first block."""
         if self.jam is None:
             block(1, LinearIndex())
             return
@@ -329,14 +331,16 @@ class _Contraction:
         for_each(0, upper - lower, rows, lambda ahead: block(rows, ahead + lower))
 
     def _blocks(self, lanes: Lanes, extent: int) -> list[tuple[int, int, int]]:
-        """Loops (first row, end, rows of a block) over all rows: blocks as few and equal as can be, those that leave the same taps out
-        in one."""
+        """Loops (first row, end, rows of a block) that cover all rows: as few and as equal blocks as possible, one loop for blocks that
+        leave out the same taps."""
         rows = self._rows_of_block(lanes, extent)
         loops: list[tuple[int, int, int]] = []
         first = 0
         while first < extent:
             left = extent - first
-            few = not self.across and rows < left <= rows + rows // 2  # the last two alike: a block of few rows waits for its own sums
+            few = (
+                not self.across and rows < left <= rows + rows // 2
+            )  # the last two are alike, since a block of few rows waits for its own sums
             end = first + ceil(left / 2) if few else min(first + rows, extent)
             size = end - first
             if loops and loops[-1][2] == size and all(w.are_alike(first - size, first, size) for w in self.across):
@@ -347,7 +351,8 @@ class _Contraction:
         return loops
 
     def _rows_of_block(self, lanes: Lanes, extent: int) -> int:
-        """Blocks as equal as can be. So many rows that lie a page apart would push each other out of their set of the first cache."""
+        """Rows of blocks that are as equal as possible. Rows that lie whole pages apart would evict each other from their set of the first
+        cache: blocks of these are smaller."""
         if self.strip is not None:
             return even_size(extent, STRIP_PIXELS)
         inputs = self.work.inputs_in_memory()
@@ -363,13 +368,15 @@ class _Contraction:
         return min(rows, self._rows_sharing(self.across[0])) if self.work.picked and self.across else rows
 
     def _rows_sharing(self, window: Window) -> int:
-        """Rows whose pixels along a line stay in registers beside their sums: of each, lanes take the channels of their groups in turn."""
+        """How many rows have their pixels of a line in registers beside their sums; lanes pick the channels of their groups from these
+        pixels."""
         step, reach = window.step(self.jam), (window.taps - 1) * window.dilation
         room = self.target.vector_registers - _BESIDE - reach - 1
         return max(LEAST_SUMS, (room + step) // (1 + step))
 
     def _falling_sizes(self, lanes: Lanes) -> list[int]:
-        """Rows of the blocks where their number is not known, each for what the one before leaves."""
+        """The sizes of blocks, from large to small, where the number of rows is known only at run time; each covers what larger ones
+        leave."""
         sizes = [self._most_rows(lanes)]
         while sizes[-1] > 1:
             sizes.append(max(1, sizes[-1] // 3))
@@ -383,7 +390,7 @@ class _Contraction:
         return Point(lanes, at, self.captured)
 
     def _block(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes, rows: int, row: LinearIndex) -> None:
-        """The results of some rows at one chunk."""
+        """Emits the results of some rows at one chunk."""
         work, outputs = self.work, len(self.work.outputs)
         loops = self._loops(fixed, row, rows)
         passed = LinearIndex(row.terms)  # rows since the loop's first block, whose taps `loops` are
@@ -427,17 +434,18 @@ class _Contraction:
             store_results(point, work, totals[place * outputs : (place + 1) * outputs], self.after)
 
     def _unrolled(self, loops: list[Taps]) -> list[Taps]:
-        """The same, taps one by one from the first loop on at which lanes pick what they take, or whose taps share the pixels of a line."""
+        """Emits the sums with taps one by one, from the first loop on in which lanes pick elements, or whose taps share the pixels of a
+        line."""
         firsts = [each.loop for each in self.work.picked.values() if each.loop in self.reduced]
         if self.strip is not None:
             firsts.append((self.strip.lines if self.whole else self.strip.pixels).tap)
-        elif self.in_chunks and self.asked is None:  # which would be asked for at each of them
+        elif self.in_chunks and self.asked is None:  # the same pixels would be prefetched at each of them
             firsts += [window.tap for window in self.across if window.taps <= _FEW_TAPS]
         first = min(map(self.reduced.index, firsts), default=len(loops))
         return [*loops[:first], *map(one_by_one, loops[first:])]
 
     def _prefetch(self, point: Point, rows: int, columns: int, summed: dict[int, Taps]) -> None:
-        """What a block asks for at a step of its sums, of what others read after it."""
+        """Prefetches at a step of a block's sums what other blocks read after it."""
         assert self.jam is not None
         prefetch_behind(self.work, self.jam, rows, point, summed, self.target, self.inside)
         prefetch_rows(self.work, self.vector, self.jam, rows, point, summed, self.target)
@@ -457,18 +465,18 @@ class _Contraction:
         return added(inits(), totals if spare is None else list(map(spare.folded, totals)))
 
     def _steps(self, dim: int, taps: Taps) -> int:
-        """Of one reduced loop, at most."""
+        """How many steps one reduced loop has, at most."""
         spans = [taps] if isinstance(taps, tuple) else taps
         known = [upper - lower for lower, upper in spans if isinstance(lower, int) and isinstance(upper, int)]
         return sum(known) if len(known) == len(spans) else self.inside if dim in self.part else size_bound(self.work.extents[dim])
 
     def _exists(self, row: LinearIndex, taps: dict[int, LinearIndex]) -> bool:
-        """Whether a row has the taps, in the first block of its loop. Where a tap is in a loop, it has."""
+        """Whether a row of the first block of its loop has the taps. A tap that is a loop's index exists in all rows."""
         return all(w.exists(row.constant, taps[w.tap].constant) for w in self.across if taps[w.tap].is_constant)
 
     def _loops(self, fixed: dict[int, LinearIndex], row: LinearIndex, rows: int) -> list[Taps]:
-        """What each reduced loop runs over in a block of rows; taps that not all rows have are a list of those that some have, in the
-        first block of its loop."""
+        """The range of each reduced loop for a block of rows. Where not all rows have all taps, it is the list of the taps that some row of
+        the loop's first block has."""
         loops: dict[int, Taps] = {d: self.part.get(d, (0, self.work.extents[d])) for d in self.reduced}
         if not self.whole:
             loops |= {w.tap: both(w.existing(fixed), self.part.get(w.tap)) for w in self.along}

@@ -11,7 +11,7 @@ from .windows import windows_of
 from .work import Work, stride_along
 
 _LEAST_ROWS = 4
-"""Of loops that serve alike the innermost with so many rows is jammed: its rows lie next to each other."""
+"""Of several loops that would serve alike, the innermost one with this many rows is jammed: its rows are neighbours in memory."""
 
 
 def contraction_loop(work: Work, target: TargetView) -> int | None:
@@ -41,7 +41,7 @@ def part_of_panels(work: Work, vector: int, jam: int | None, target: TargetView)
 def jam_loop(work: Work, vector: int | None) -> int | None:
     """The parallel loop along which the fewest operands move: whatever does not move is loaded once for all jammed rows.
 
-    A loop whose rows reach into zeros in a way that is known only at run time is none.
+    Declined: loops whose rows reach into padding in a way that is known only at run time.
     """
     unknown = {d for window in windows_of(work) for d in window.steps if not window.is_known(d)}
     best: tuple[int, bool, int] | None = None

@@ -1,12 +1,12 @@
-"""Sums over so many elements that no near cache holds what one column of them reads: over images and pixels, or over all rows of a batch,
-as the gradients of convolutions and products by their weights.
+"""Sums over so many elements that no near cache holds what one column reads: sums over images and pixels, or over all rows of a batch, as
+in the gradients of convolutions and matrix products by their weights.
 
     dw[kh, kw, ci, co] = sum over n, h, w of x[n, h + kh, w + kw, ci] * dy[n, h, w, co]
     dw[i, o] = sum over m of x[m, i] * dy[m, o]
     y[m, o] = sum over k of x[m, k] * w[k, o]           thousands of k, for several panels of columns
 
-The first loop then goes outside the blocks of results, which wait in the cache: an image of both operands, some rows, or some steps of all
-rows of a tile, are read by all of them.
+The first summed loop then goes outside the blocks of results, whose partial sums wait in the cache. All blocks read one image of both
+operands, some rows, or some steps of all rows of a tile, before any block goes on to the next.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from .windows import windows_of
 from .work import Work, stride_along
 
 _FEW = 4
-"""Times the bytes of results that are loaded and stored for some lines, those of the lines are more."""
+"""The lines of one part have at least this many times the bytes of the results, which each part loads and stores."""
 _INSIDE = 128
-"""A sum of fewer elements is too short to be worth the loads and stores of its result."""
+"""With fewer elements, a part of a sum is not worth loading and storing its result."""
 
 
 def steps_inside(work: Work, jam: int | None, target: TargetView) -> int | None:
-    """Of a product, of which the first reduced loop should run outside the blocks of results: how many of its steps inside them. None of
-    others, and where that loop moves a window.
+    """How many steps of the first reduced loop stay inside the blocks of results, if that loop should be split and run outside them; None
+    if it should not, or moves a window.
     """
     first = loop_outside(work)
     if jam is None or first is None:
@@ -50,8 +50,8 @@ def steps_inside(work: Work, jam: int | None, target: TargetView) -> int | None:
 
 
 def lines_inside(work: Work, jam: int | None, target: TargetView) -> int | None:
-    """Of sums over images, lines and pixels, whose results are few: how many lines of an image are summed at a time, where L2 does not hold
-    the image of both operands beside much else. Each tap of a column reads these lines again. None of others."""
+    """How many lines of an image are summed at a time, for sums over images, lines and pixels with few results; None for other works, and
+    where L2 holds a whole image of both operands. Each tap of a column reads the same lines again."""
     loops = [d for d, parallel in enumerate(work.parallel) if not parallel]
     inputs = work.inputs_in_memory()
     if len(loops) != 3 or steps_inside(work, jam, target) != 1 or len(inputs) != 2:

@@ -12,9 +12,9 @@ from .windows import windows_of
 from .work import Work, stride_along
 
 _LEAST_ROWS = 8
-"""Fewer rows wait for what they load."""
+"""With fewer rows, a block waits for its loads."""
 _MOST_TAPS = 16
-"""Blocks of rows of which each has other taps of a longer window load much twice, which LLVM's passes find."""
+"""In a longer window each row of a block has other taps: much is loaded twice, and LLVM's passes remove that."""
 
 
 def is_dense_block(work: Work, vector: int | None, jam: int | None) -> bool:

@@ -1,4 +1,4 @@
-"""Products of few rows, or of few steps, which wait for memory: which of them are computed in another order than blocks in registers."""
+"""Products of few rows, or of few steps, wait for memory: which of them are not computed by blocks in registers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .windows import windows_of
 from .work import Work, stride_along
 
 STREAMED_ROWS = 8
-"""Of a large matrix so many rows are read at a time where few rows are multiplied by it."""
+"""Where few rows are multiplied by a large matrix, this many rows of the matrix are read at a time."""
 
 
 def is_shallow(work: Work, jam: int | None) -> bool:
