@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from hloom.dialects.target import TargetView
-from hloom.passes.tiled.schedules.tile_sizes import LOOP_TILE_POINTS
+from hloom.passes.tiled.schedules.cutting import LOOP_TILE_POINTS
 
 CHAIN = 64
 """Ops of a program that counts arithmetic."""

@@ -9,6 +9,9 @@ from torch_mlir import ir
 from ...common.affine import dim_position
 from ...common.axes import Axes, TileOp
 
+LOOP_TILE_POINTS = 8192
+"""Points of an elementwise tile: enough to forget the loop around it, few enough to stay in L1 with its operands."""
+
 
 def panels(hero: TileOp) -> dict[int, int]:
     """The panel width of each axis along which an operand is packed: read as `loop floordiv width` and `loop mod width`."""
