@@ -39,7 +39,7 @@ def for_loop(lower: LoopBound, upper: LoopBound, step: int, carried: Sequence[ir
 
 
 def for_each(lower: LoopBound, upper: LoopBound, step: int, body: Callable[[LinearIndex], None]) -> None:
-    """The same for a body that carries nothing on."""
+    """`for_loop` for a body that carries no values from one iteration to the next."""
 
     def at(index: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
         body(index)
@@ -54,7 +54,7 @@ def nest(extents: Sequence[LoopBound], carried: list[ir.Value], body: NestBody) 
 
 
 def nest_between(bounds: Sequence[tuple[LoopBound, LoopBound]], carried: list[ir.Value], body: NestBody) -> list[ir.Value]:
-    """The same between bounds."""
+    """`nest` with a lower and an upper bound for each loop."""
     if not bounds:
         return body([], carried)
     (lower, upper), *others = bounds
@@ -64,7 +64,7 @@ def nest_between(bounds: Sequence[tuple[LoopBound, LoopBound]], carried: list[ir
 
 
 def nest_each(extents: Sequence[LoopBound], body: Callable[[list[LinearIndex]], None]) -> None:
-    """The same for a body that carries nothing on."""
+    """`nest` for a body that carries no values from one iteration to the next."""
 
     def at(indices: list[LinearIndex], carried: list[ir.Value]) -> list[ir.Value]:
         body(indices)

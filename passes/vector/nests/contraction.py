@@ -58,8 +58,7 @@ from .work import Point, Work, stride_along, walked_as_one
 _STEPS_A_TURN, _MANY_REGISTERS = 4, 32
 """With fewer vector registers a step has few products: counting steps and finding operands would take as long, so a turn has several."""
 _LINE_ROWS = 14
-"""Rows of a block that is one register wide, where this number divides all rows. Half as many rows would wait for their own sums, and load
-nearly twice as much."""
+"""Rows of a block that is one register wide, where they divide all: half as many wait for their own sums, and load nearly twice as much."""
 _BESIDE = 2
 """Registers that hold neither sums nor pixels: one for a weight, one for what lanes have picked."""
 _FEW_TAPS = 8
@@ -137,44 +136,47 @@ class _Contraction:
         """What blocks prefetch of the pixels that are read after them."""
 
     def emit(self) -> None:
-        extents = self.work.extents
-
-        def at(indices: list[LinearIndex]) -> None:
-            fixed = dict(zip(self.outer, indices))
-            if self.vector is None:
-                self._rows(fixed, LinearIndex(), Lanes(1))
-                return
-            part = part_of_panels(self.work, self.vector, self.jam, self.target) if self.step is None else None
-            outputs = len(self.work.outputs)
-            if self.step is None and part is None:
-                self._pack(fixed, self.vector, lane_count([self.work], self.vector, self.target, block_registers(self.target, outputs)))
-            streaming = self.step is None and streams(self.work, self.vector, self.jam, self.target)
-            registers = block_registers(self.target, outputs) if self.jam is not None else 4 if streaming else max(1, 16 // outputs)
-            count = self._chunk(self.vector, registers)
-            if is_shallow(self.work, self.jam):
-                self._lines(fixed, self.vector, count)
-                return
-            columns = partial(self._columns, fixed, self.vector, count)
-            deep = steps_inside(self.work, self.jam, self.target) if self.step is None else None
-            steps = STREAMED_ROWS if streaming else part or deep
-            self._in_parts(columns, steps, partial(self._pack, fixed, self.vector, count) if part else None) if steps else columns()
-
         strip = strip_of_work(self.work, self.vector, self.jam, self.target) if self.step is None else None
         if strip is not None:
             self._strips(strip)
             return
         registers = registers_of_channels(self.work, self.vector, self.jam, self.target) if self.step is None else None
         self.asked = prefetch_pixels(self.work, self.vector, self.jam, self.target)
-        if registers is None:
-            nest_each([extents[d] for d in self.outer], at)
+        if self.vector is None:
+            self._over_outer(lambda fixed: self._rows(fixed, LinearIndex(), Lanes(1)))
+        elif registers is not None:
+            self._channels(self.vector, registers)
+        else:
+            self._over_outer(partial(self._product, self.vector))
+
+    def _over_outer(self, body: Callable[[dict[int, LinearIndex]], None]) -> None:
+        """Loops of `body(indices)` over the outer loops."""
+        nest_each([self.work.extents[d] for d in self.outer], lambda indices: body(dict(zip(self.outer, indices))))
+
+    def _product(self, vector: int, fixed: dict[int, LinearIndex]) -> None:
+        """Emits all rows and columns for fixed outer loops, the sum in parts where it is long."""
+        part = part_of_panels(self.work, vector, self.jam, self.target) if self.step is None else None
+        outputs = len(self.work.outputs)
+        if self.step is None and part is None:
+            self._pack(fixed, vector, lane_count([self.work], vector, self.target, block_registers(self.target, outputs)))
+        streaming = self.step is None and streams(self.work, vector, self.jam, self.target)
+        registers = block_registers(self.target, outputs) if self.jam is not None else 4 if streaming else max(1, 16 // outputs)
+        count = self._chunk(vector, registers)
+        if is_shallow(self.work, self.jam):
+            self._lines(fixed, vector, count)
             return
+        columns = partial(self._columns, fixed, vector, count)
+        deep = steps_inside(self.work, self.jam, self.target) if self.step is None else None
+        steps = STREAMED_ROWS if streaming else part or deep
+        self._in_parts(columns, steps, partial(self._pack, fixed, vector, count) if part else None) if steps else columns()
+
+    def _channels(self, vector: int, registers: int) -> None:
+        """Emits a loop over chunks of channels, in each over the outer loops: the lines of a tile (channel_chunks.py)."""
 
         def lines(start: LinearIndex, lanes: Lanes) -> None:
-            nest_each([extents[d] for d in self.outer], lambda indices: self._rows(dict(zip(self.outer, indices)), start, lanes))
+            self._over_outer(lambda fixed: self._rows(fixed, start, lanes))
 
-        assert self.vector is not None
-        count = self._chunk(self.vector, registers)
-        columns = partial(self._chunks, self.vector, count, lines)
+        columns = partial(self._chunks, vector, self._chunk(vector, registers), lines)
         deep, some = steps_inside(self.work, self.jam, self.target), lines_inside(self.work, self.jam, self.target)
         self.in_chunks = not (deep or some or self.work.picked)
         if some:
@@ -196,12 +198,11 @@ class _Contraction:
             self.whole = whole
             self._chunks(vector, count, lambda start, lanes: self._block(fixed, start, lanes, rows, row))
 
-        def line(rows: int, row: LinearIndex, indices: list[LinearIndex]) -> None:
-            fixed = dict(zip(self.outer, indices))
+        def line(rows: int, row: LinearIndex, fixed: dict[int, LinearIndex]) -> None:
             some, whole = (partial(channels, fixed, rows, row, whole) for whole in (False, True))
             either(taps_missing(self.along, fixed), some, whole)
 
-        self._row_blocks(Lanes(count), lambda rows, row: nest_each([self.work.extents[d] for d in self.outer], partial(line, rows, row)))
+        self._row_blocks(Lanes(count), lambda rows, row: self._over_outer(partial(line, rows, row)))
 
     def _chunk(self, vector: int, registers: int) -> int:
         """Lanes of a chunk of at most `registers` registers. No chunk ends within a panel of an operand that has several panels."""
@@ -351,8 +352,8 @@ class _Contraction:
         return loops
 
     def _rows_of_block(self, lanes: Lanes, extent: int) -> int:
-        """Rows of blocks that are as equal as possible. Rows that lie whole pages apart would evict each other from their set of the first
-        cache: blocks of these are smaller."""
+        """Rows of blocks as equal as possible. Rows whole pages apart would evict each other from a set of the first cache: fewer of
+        these."""
         if self.strip is not None:
             return even_size(extent, STRIP_PIXELS)
         inputs = self.work.inputs_in_memory()
