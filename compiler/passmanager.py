@@ -244,8 +244,12 @@ def require_passes(names: Iterable[str]) -> None:
             _upstream(Node(name), (), ir.Context(), nest=True)
 
 
+_UPSTREAM = ("canonicalize", "cse", "inline", "loop-invariant-code-motion", "sccp", "symbol-dce")
+"""Upstream passes that are typed by hand: the bindings do not list what there is."""
+
+
 def _remedy(name: str) -> str:
-    near = " or ".join(map(repr, near_names(name)))
+    near = " or ".join(map(repr, near_names(name, [*_bundles, *_UPSTREAM])))
     listed = "hloom-opt --list-passes lists hloom's passes"
     return f"did you mean {near}? {listed}" if near else listed
 

@@ -101,9 +101,9 @@ def all_passes() -> list[PassInfo]:
     return sorted(_passes.values(), key=lambda info: order.get(info.fn.__module__, len(order)))
 
 
-def near_names(name: str) -> list[str]:
-    """Names of passes that one may have meant by `name`, the likeliest first."""
-    return difflib.get_close_matches(name, [file.replace("_", "-") for file in _pass_files()])
+def near_names(name: str, others: Iterable[str] = ()) -> list[str]:
+    """Names of hloom's passes, and of `others`, that one may have meant by `name`, the likeliest first."""
+    return difflib.get_close_matches(name, [*(file.replace("_", "-") for file in _pass_files()), *others])
 
 
 @functools.cache

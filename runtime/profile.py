@@ -133,7 +133,7 @@ def profile(exe: Executable, inputs: Sequence[Any], calls: int) -> Profile:
         raise ExecutionError(f"a profile of {calls} calls measures nothing", remedy="ask for one call or more")
     thunks = measured_thunks(exe.program.manifest)
     if not thunks:
-        raise ExecutionError("the program measures nothing", remedy=_REMEDY)
+        raise ExecutionError("the program was not compiled to be measured", remedy=_REMEDY)
     exe.flat(inputs)
     exe.device.measurements()
     measured: list[list[Measurement]] = []
@@ -179,7 +179,7 @@ def _steps(exe: Executable, thunks: Mapping[int, Mapping[str, Any]], measured: S
 def write_trace(path: str | os.PathLike[str], exe: Executable, measurements: Sequence[Measurement]) -> None:
     """Raises ExecutionError where the program was not compiled to be measured, or the file cannot be written."""
     if not measured_thunks(exe.program.manifest):
-        raise ExecutionError("the program measures nothing", remedy=_REMEDY)
+        raise ExecutionError("the program was not compiled to be measured", remedy=_REMEDY)
     try:
         with open(path, "w") as file:
             json.dump(trace(exe, measurements), file)

@@ -39,7 +39,7 @@ def failures(conditions: str, data: Mapping[str, Any], old: Mapping[str, Any] | 
             told = [decision for decision in data.get("decisions", ()) if decision["code"] == condition]
             yield from (f"{condition} in {' '.join(decision['groups'])}: {decision['reason']}" for decision in told)
         else:
-            remedy = f"give a code that docs/fusion.md lists, {SPILLS}, {' or '.join(_GROWS)}"
+            remedy = f"give the code of a decision (docs/fusion.md), {SPILLS}, {', '.join(_GROWS[:-1])} or {_GROWS[-1]}"
             raise PipelineError(f"--fail-on={condition}: no such condition", remedy=remedy)
 
 

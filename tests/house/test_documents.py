@@ -88,6 +88,16 @@ def commands(page: Path) -> list[str]:
     return re.findall(r"(?m)(?:^ {4}|`)((?:[A-Z_]+=\S+ )?hloom-\w+ examples/[^`\n]+)", text)
 
 
+def imports(page: Path) -> list[str]:
+    """The lines of a page's Python that import something of hloom."""
+    return re.findall(r"(?m)^ *((?:from|import) hloom\b.*)$", page.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("line", sorted({line for page in PAGES for line in imports(page)}))
+def test_imports_of_a_page_work(line: str):
+    exec(line, {})
+
+
 @pytest.mark.parametrize("command", [command for page in PAGES for command in commands(page)])
 def test_commands_on_examples_run(command: str, tmp_path: Path):
     (tmp_path / "examples").symlink_to(ROOT / "examples")

@@ -60,9 +60,9 @@ def test_a_cpu_program_is_measured_thunk_by_thunk(tmp_path):
 def test_a_program_that_measures_nothing_is_told_so(tmp_path):
     exe = Compilation(load_program(PROGRAM)).executable()
     exe(*INPUTS)
-    with pytest.raises(ExecutionError, match="measures nothing"):
+    with pytest.raises(ExecutionError, match="was not compiled to be measured"):
         write_trace(tmp_path / "trace.json", exe, [])
-    with pytest.raises(ExecutionError, match="measures nothing"):
+    with pytest.raises(ExecutionError, match="was not compiled to be measured"):
         exe.profile(*INPUTS)
 
 
