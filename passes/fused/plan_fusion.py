@@ -20,8 +20,8 @@ Must hold: calls inlined, static ranked shapes, one block a function. Holds afte
 while, case, if and returns only. On CUDA, a convolution for which a generated kernel is chosen gives up its padding, which becomes an op,
 and reads its weights as they lie. What becomes one group, and why, is in docs/fusion.md; every merge made and every refusal left is a
 record in `hloom.decisions`. `hloom.policy` (planner/policy.py) may say which contractions are a library's and which are not. Functions that
-are groups already are left alone. Declined: ops without an access map, and on CUDA those that a CPU alone has
-(UnsupportedOpError).
+are groups already are left alone. Declined, with UnsupportedOpError: ops without an access map, and on CUDA those that only CPUs have
+kernels for.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ from .planner.tiles import Tiles
 from .planner.wishes import Wishes
 
 _COLUMN_SUMS = 10
-"""Of eight columns each, in the registers of one of 512 threads of a GPU: with 49, for as many taps, these were in memory, and an H200 took
-1,259 us for 38 MB."""
+"""Column sums that one of 512 threads of a GPU keeps in registers, eight columns each. 49 sums, for as many taps, were spilled to memory,
+and an H200 took 1,259 us for 38 MB."""
 
 
 @register_pass("plan-fusion", "groups ops into fusions by price, and outlines each group into a private function")
 def plan_fusion(module: ir.Operation, *, max_instances: int = 1024, library_percent: int = 88) -> None:
     """`max_instances`: the largest group, counting an op once for each index it is evaluated at.
-    `library_percent`: the speed of a library's contractions, of the target's peak."""
+    `library_percent`: the speed of a library's contractions, in percent of the target's peak."""
     target, policy = target_of(module), policy_of(module)
     with module.context, ir.Location.unknown():
         program, handles = read_program(module)
@@ -117,8 +117,8 @@ def plan_fusion(module: ir.Operation, *, max_instances: int = 1024, library_perc
 def _planned(
     grouping: Grouping, cost: CostModel, limits: Limits, wishes: Wishes | None, inside: Mapping[int, int], limit: int | None
 ) -> tuple[Planner, list[Group | int]]:
-    """A block's plan: the one that takes the least time; where that takes more memory than the ops do unfused, or than the policy's limit,
-    the one that takes no more, as far as there is one."""
+    """The plan of a block: the one that takes the least time, unless that takes more memory than the unfused ops, or than the policy's
+    limit; then one that takes no more, if there is one."""
     most = Memory(grouping, inside).peak
     if limit is not None and grouping.block.function != "init":
         most = min(most, limit)

@@ -11,11 +11,11 @@ After:
       %0 = linalg.generic {maps [(d0, d1) -> (d1), (d0, d1) -> (d0, d1)], parallel} ins(%b) outs(%e) { yield %in }
       %1 = linalg.generic {maps [(d0, d1) -> (d0, d1), …], parallel} ins(%x, %0) outs(%e) { arith.addf }
 
-StableHLO's own lowering, which the wheel lacks, makes pads and slices ops of their own, behind which nothing is inlined.
-Nothing is fused here: `inline-producers` composes the maps and inlines the bodies. What an op becomes stands in `lowering/`, a family a
-file. Every private function with `hloom.kind` other than library is lowered; in a module without such functions, all are. Unsigned types
-lose their sign, in the signature too. Must hold: the lhlo stage, or stablehlo in one block. Declined, with UnsupportedOpError: ops that
-have no lowering (control flow, calls, complex).
+StableHLO's own lowering is not in the wheel. It also makes pads and slices separate ops, and no producer is inlined past those.
+Nothing is fused here: `inline-producers` composes the maps and inlines the bodies. `lowering/` has what each op becomes, a file for each
+family of ops. Every private function with `hloom.kind` other than library is lowered; in a module without such functions, all are. Unsigned
+types lose their sign, in the signature too. Must hold: the lhlo stage, or stablehlo in one block. Declined, with UnsupportedOpError: ops
+that have no lowering (control flow, calls, complex).
 """
 
 from __future__ import annotations

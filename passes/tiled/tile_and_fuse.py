@@ -13,7 +13,7 @@ After:
       scf.forall.in_parallel { tensor.parallel_insert_slice … into %o }
     }
 
-Which axes are tiled is found in common/axes.py, and how in schedules/tile_sizes.py. A chain of ops that update one buffer
+common/axes.py finds which axes can be tiled, schedules/tile_sizes.py chooses their tile sizes. A chain of ops that update one buffer
 (destination-passing style) up to a result updates the result's slice: no allocation and no copy. An input read along a tiled axis by an
 expression that no slice has (reversal, floordiv, mod) is read by tensor.extract in the body instead. docs/cpu.md says why upstream's tiling
 is not used.
@@ -47,7 +47,7 @@ _BETWEEN = (*RESHAPES, "tensor.extract_slice")
 """What may not stand between two ops of a group."""
 _LINALG = ("linalg.generic", "linalg.fill")
 _ELSEWHERE = ("scf.forall", "stablehlo.sort", "stablehlo.scatter", "stablehlo.custom_call")
-"""What has its tiles, or gets them where its kernel is made."""
+"""Ops that have their tiles already, or get them where their kernels are made."""
 
 
 @register_pass("tile-and-fuse", "makes each group one scf.forall over tiles, by the schedule of its hero")

@@ -11,8 +11,8 @@ After:
     }
 
 Each linalg op of the tile becomes a loop nest (nests/nests.py: elementwise, and sums along the vector loop; nests/contraction.py: other
-reductions); ops that meet at the same point share one. Results are written to the kernel's outputs where the tile inserts them; other
-values live on the stack, or only in registers. Ops of the target's vector width: `hloom.target`.
+reductions); ops that read each other only at their own point share a nest. Results are written to the kernel's outputs where the tile
+inserts them; other values live on the stack, or only in registers. Ops of the target's vector width: `hloom.target`.
 
 docs/cpu.md says why upstream's vectoriser is not used.
 

@@ -100,8 +100,9 @@ class Group:
 
 
 def seed(op: Op, program: Program) -> Group:
-    """The group of one op: an axis for each dimension of its result that is longer than 1, and one for each range. A call has none. What is
-    scanned stays whole in a tile, as a reduced row does."""
+    """The group of one op: an axis for each dimension of its result that is longer than 1, and one for each range. A call has no axes. A
+    scanned dimension
+        stays whole in a tile, as a reduced row does."""
     axes: dict[int, Axis] = {}
 
     def axis_of(extent: int, reduced: bool) -> Expr:
@@ -208,8 +209,8 @@ def absorb(group: Group, other: Group, union: Union, ops: Sequence[Op]) -> Group
 
 
 def _updates_of_both(group: Group, other: Group, union: Union) -> frozenset[int]:
-    """What a scatter reads as updates alone once it computes those that `other` does: in their place what they are made of, element by
-    element."""
+    """What a scatter reads only as updates once it computes the updates that `other` makes: these are replaced by what they are made of,
+    element by element."""
     if not group.updates.issuperset(union.edge):
         return group.updates
     whole = {value for value, signatures in other.reads.items() if all(dims_of(s) == other.axes.keys() for s in signatures)}
@@ -238,8 +239,9 @@ def with_signatures(old: tuple[Signature, ...], new: tuple[Signature, ...]) -> t
 
 
 def recut(group: Group, extents: Sequence[int]) -> Group:
-    """A copy of a plain loop over axes of these extents, in the same linear order: what was a dimension may be a part of an axis.
-    Signatures that were two ways to write one may be the same then."""
+    """A copy of a plain loop over axes of these extents, in the same linear order: a former dimension may be part of an axis. Signatures
+    that
+        differed only in form may become equal."""
     axes = {i: Axis(extent) for i, extent in enumerate(extents) if extent != 1}
     old = group.parallel
     places = reshape_point([var(i, extent) for i, extent in enumerate(extents)], extents, group.extents(old))

@@ -1,10 +1,10 @@
 """The greedy contraction of a block's ops into groups: a priority queue of merges, the most profitable first.
 
 The rules (rules/) propose what is legal, the planner prices it; the queue's key holds program order and integers, so the plan is a function
-of the module and nothing else. A merge gives the union a new version, drops the entries of the old ones, and has the merges around it
-proposed again; of a large group (cost.py), or one of many neighbours, those around what it took up alone, and its own older entries are
-priced anew when their turn comes, so that a plan takes time in proportion to its merges. Late rules join the queue when no other merge
-gains any more.
+of the module and nothing else. A merge gives the union a new version, drops the queue's entries for the old ones,
+and proposes the merges around the union again. Around a large group (cost.py), or one with many neighbours, it proposes only merges with
+the neighbours of what the group took in; older entries are priced again when their turn comes. So planning takes time in proportion to the
+number of merges. Late rules join the queue when no other merge gains anything.
 """
 
 from __future__ import annotations
@@ -51,7 +51,8 @@ class Planner:
         self.memory = memory
         self.program, self.cost, self.limits, self.wishes = program, cost, limits, wishes
         self.once = block.function == "init"
-        """Whether it runs once: buffers are then memory that nobody has touched, and to be without one is what a merge gains."""
+        """Whether this is @init, which runs once: its buffers are memory that nobody has touched, so a merge that saves one pays, however
+        little it gains by price."""
         self.grouping = grouping
         self.groups, self.order = self.grouping.groups, self.grouping.dag.order
         self.times = [cost.of(group) if group else (0, 0) for group in self.groups]
@@ -65,7 +66,8 @@ class Planner:
         self.declined: dict[tuple[int, int], Decision] = {}
         self.offered = 0
         self.priced: dict[tuple[int, int], tuple[Union, tuple[int, int], tuple[int, int]]] = {}
-        """The last union of two nodes, of which versions, and its price; a rule may give the same again while neither group changes."""
+        """For two nodes: their last union, the versions that it is of, and its price. A rule may propose it again while neither group
+        changes."""
 
     def run(self) -> list[Group | int]:
         """The final groups and the control ops, in a topological order."""
@@ -79,7 +81,7 @@ class Planner:
         return self.grouping.in_order()
 
     def drain(self) -> None:
-        """Makes the queued merges, best first, until none is left; those of groups that have changed lapsed."""
+        """Makes the queued merges, best first, until none is left; skips those of groups that have changed since."""
         while self.heap:
             candidate = heapq.heappop(self.heap)[-1]
             nodes = (candidate.u, *candidate.targets)
@@ -95,7 +97,8 @@ class Planner:
     # -- pricing -----------------------------------------------------------------------------------------------------------------------
 
     def propose(self, node: int, rules: Sequence[Rule], upstream: bool, among: Set[int] | None = None) -> None:
-        """Queues or declines what the rules propose around a group; rules that last, with one of the nodes `among` alone."""
+        """Queues or declines what the rules propose around a group; `among`, if given, restricts lasting rules to merges with these
+        nodes."""
         for rule in rules:
             of = (self.grouping, self.limits, node)
             for proposal in rule.proposals(*of, upstream) if among is None or not rule.lasts else rule.among(*of, among):
@@ -137,8 +140,8 @@ class Planner:
             self.decline(u, targets[0], refusal, unions[0], before, after)
 
     def is_sooner_made(self, node: int) -> bool:
-        """Whether a group without inputs makes more than the caches hold in less time than it takes to read it: numbers of places. Kept
-        from call to call, it would take memory for good, and be what a kernel waits for once its arithmetic is done."""
+        """Whether a group without inputs is computed faster than its result is read, because the caches do not hold it (a large iota).
+        Keeping it from call to call would take memory for good, and kernels would wait for reading it."""
         group, (memory, arithmetic) = self.grouping.at(node), self.times[node]
         written = sum(self.program.values[value].bytes for value in group.results)
         return not group.reads and written > self.cost.target.llc_bytes and arithmetic < memory
@@ -154,7 +157,7 @@ class Planner:
         return priced
 
     def held(self, u: int, targets: tuple[int, ...], unions: tuple[Union, ...]) -> int:
-        """The price of the bytes that a merge adds to a peak near the policy's limit: they could be written to memory and read back."""
+        """The price of the bytes that a merge adds to a memory peak near the policy's limit: what writing and reading them would cost."""
         if self.memory is None or self.memory.limit is None:
             return 0
         charged = self.memory.charged(self.memory.changed(u, targets, unions))

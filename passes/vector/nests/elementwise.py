@@ -24,12 +24,12 @@ from .turns import emit_in_turn, turn_loop
 from .work import Point, Work
 
 MOST_TURNED = 32
-"""Rows and columns of the squares that are transposed in registers: as many as a tile has."""
+"""A square that is transposed in registers has at most this many rows and columns: as many as a tile."""
 
 
 def emit_elementwise(works: list[Work], captured: Captured, target: TargetView, scratch: Scratch) -> bool:
-    """A nest of parallel works of equal extents, which read each other at their own point alone. Whether it is vector code that finds all
-    operands by addresses of the loops, and none by an index of each lane.
+    """Emits a nest of parallel works of equal extents that read each other only at their own point. Returns whether it is vector code that
+    computes all addresses from the loops, none from an index in each lane.
 
     `scratch` makes a buffer on the stack.
     """
@@ -81,7 +81,7 @@ def _is_straight(works: list[Work], vector: int) -> bool:
 
 
 def _chunks(works: list[Work], vector: int, one: int, target: TargetView, chunk: Callable[[LinearIndex, Lanes], None]) -> None:
-    """All chunks of the loop `vector`, those of pairs of bf16 of two registers of f32 at least."""
+    """Emits all chunks of the loop `vector`; chunks of paired bf16 are at least two registers of f32."""
     extent, count = works[0].extents[vector], lane_count(works, vector, target)
     if computes_even_first(works, vector, target):
         chunks(extent, count, 2 * one, lambda start, lanes: chunk(start, replace(lanes, even_first=lanes.count > 1)))
@@ -90,7 +90,7 @@ def _chunks(works: list[Work], vector: int, one: int, target: TargetView, chunk:
 
 
 def _turned(works: list[Work], vector: int, least: int) -> tuple[int | None, list[tuple[int, int]]]:
-    """The loop other than the vector loop along which inputs lie in one piece, the first if there are several; and those: work, input."""
+    """The first loop, other than the vector loop, along which inputs are contiguous; and these inputs, each as (work, number)."""
     places = [(place, number) for place, work in enumerate(works) for number in range(len(work.inputs))]
     found = {(place, number): transposed(works[place], number, vector, least) for place, number in places}
     crossing = next((along for along in found.values() if along is not None), None)

@@ -24,22 +24,22 @@ from .lanes import Lanes
 from .work import Work, stride_along
 
 _LONG_BODY = 512
-"""Beyond so many ops a chunk is half as wide: more of its values would be spilled than computed in parallel."""
+"""A body of more ops gets chunks of half the width: with more lanes, more values would be spilled than are computed in parallel."""
 
 _MOST_CHUNKS = 64
-"""So many chunks are emitted one by one, where that tells which elements they read."""
+"""At most this many chunks are emitted one by one, where it then is known which elements each reads."""
 
 
 def vector_loop(works: list[Work]) -> int | None:
-    """The loop to vectorise: the one along which the fewest elements are read and written one by one, then the one along which most
-    operands are contiguous; None where every loop is a single step."""
+    """The loop to vectorise: the one with the fewest elements read and written one by one; among equals, the one along which most operands
+    are contiguous. None where every loop has a single step."""
     loops = [dim for dim, extent in enumerate(works[0].extents) if extent != 1]
     return min(reversed(loops), key=lambda dim: (sum(_scattered(w, dim) for w in works), -_contiguous(works, dim)), default=None)
 
 
 def _scattered(work: Work, dim: int) -> int:
-    """Elements of operands that lie neither side by side nor at one place along the loop `dim`. Those of results count twice: what is read
-    can be turned in registers first (packing.py)."""
+    """The number of elements of operands that are neither contiguous nor constant along the loop `dim`. Results count twice, since inputs
+    can be transposed in registers first (packing.py)."""
     total = 0
     for number, (m, storage) in enumerate(zip(work.maps, [*work.inputs, *work.outputs])):
         if isinstance(storage, Storage) and stride_along(m, storage, dim) not in (-1, 0, 1):
@@ -82,8 +82,8 @@ def lane_count(works: list[Work], vector: int, target: TargetView, registers: in
 
 
 def chunks(extent: int | ir.Value, count: int, least: int, body: Callable[[LinearIndex, Lanes], None]) -> None:
-    """`body(start, lanes)` for whole chunks of `count`, then for what is left smaller ones (of at least `least` lanes), the last masked;
-    one masked chunk where it is not known how much is left."""
+    """Emits `body(start, lanes)` for whole chunks of `count` lanes, then for the rest: smaller chunks (of at least `least` lanes), the last
+    one masked; a single masked chunk where the size of the rest is known only at run time."""
     whole = whole_part(extent, count)
     for_each(0, whole, count, lambda start: body(start, Lanes(count)))
     if isinstance(extent, int):
@@ -99,7 +99,7 @@ def chunks(extent: int | ir.Value, count: int, least: int, body: Callable[[Linea
 
 
 def masked_chunks(extent: int | ir.Value, count: int, least: int, body: Callable[[LinearIndex, Lanes], None]) -> None:
-    """As `chunks`, but what is left is of the same loop, where all are masked: of a long body half the code."""
+    """As `chunks`, but the rest is an iteration of the same loop, in which all chunks are masked: half the code of a long body."""
     if isinstance(extent, int) and (extent % count == 0 or extent < count):
         chunks(extent, count, least, body)
         return
@@ -129,7 +129,7 @@ def knows_places(works: list[Work], vector: int, lanes: int) -> bool:
 
 
 def chunks_one_by_one(extent: int, lanes: int, body: Callable[[LinearIndex, Lanes], None]) -> None:
-    """`body(start, lanes)` for all chunks of `lanes`, whose starts are constants, the last masked."""
+    """Emits `body(start, lanes)` once for each chunk of `lanes` lanes, with a constant start; the last chunk is masked."""
     for start in range(0, extent, lanes):
         live = min(lanes, extent - start)
         while lanes > 2 and lanes // 2 >= live:
@@ -150,7 +150,7 @@ def whole_part(extent: LoopBound, step: int) -> LoopBound:
 
 
 def if_some(count: ir.Value) -> AbstractContextManager[None]:
-    """Emits what follows for the case that `count` is more than 0."""
+    """Emits what follows under the condition that `count` is more than 0."""
     return if_then(arith.cmpi(arith.CmpIPredicate.ugt, count, LinearIndex().value()))
 
 

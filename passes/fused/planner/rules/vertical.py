@@ -65,7 +65,7 @@ class Vertical(Rule):
 
 
 def vertical(p: Group, c: Group, kept: Iterable[tuple[int, Signature]], values: Sequence[Value], limits: Limits) -> Union | Refusal:
-    """The producer `p` moved into its consumer `c`. `kept`: those of p's results that are needed by others too, and must stay results."""
+    """The producer `p` moved into its consumer `c`. `kept`: the results of p that others read too, which stay results."""
     found = _moved(p, c, kept, values, limits)
     other = _in_axes_of(p, c) if isinstance(found, Refusal) and limits.reshaped_rows else None
     if other is None:
@@ -95,7 +95,7 @@ def _in_tile_order(p: Group, c: Group) -> Group | None:
 
 
 def _along_rows(p: Group, c: Group) -> Group | None:
-    """A consumer that is a loop over as many points as the producer reads to reduce rows, with these for axes: a reshape parts the two."""
+    """A consumer that loops over as many points as the producer reduces, over the producer's axes: a reshape stands between the two."""
     if not p.reductions or not p.row:
         return None
     extents = p.extents((*p.parallel, *p.reduced))
@@ -180,7 +180,7 @@ def _common_image(images: tuple[Image, ...]) -> dict[int, Expr] | None:
 
 
 def _cannot_fold(p: Group, c: Group, missing: list[int], folded: list[int], limits: Limits) -> Refusal | None:
-    """Why axes that the consumer has beyond a reduced value cannot be the axes it was reduced over."""
+    """Why the consumer's axes that the reduced value lacks cannot be unified with the axes that it was reduced over."""
     if p.contraction is not None and c.contraction is not None:
         return Refusal(Code.AXIS_CONFLICT, "two contractions have no common tiles")
     if p.contraction is not None:
