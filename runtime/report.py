@@ -94,7 +94,16 @@ class Report:
             ordered = sorted(decisions, key=lambda decision: -abs(decision.get("figures", {}).get("gain_ps", 0)))
             yield "decisions", ["verdict", "code", "groups", "ops", "reason"], list(map(_decision_row, ordered))
         if timing := data.get("timing"):
-            yield "compile time", ["pass", "ms"], [[name, f"{seconds * 1e3:.1f}"] for name, seconds in timing]
+            yield "compile time", ["pass", "ms"], _timing_rows(timing)
+
+
+def _timing_rows(timing: Sequence[tuple[str, float]]) -> list[list[str]]:
+    """The passes in order, those of less than a hundredth of the time together: there are over a hundred of them."""
+    whole = sum(seconds for _, seconds in timing)
+    long = [(name, seconds) for name, seconds in timing if seconds >= whole / 100]
+    rest = whole - sum(seconds for _, seconds in long)
+    rows = [*long, (f"{len(timing) - len(long)} others", rest)] if len(long) < len(timing) else long
+    return [[name, f"{seconds * 1e3:.1f}"] for name, seconds in rows]
 
 
 def _priced(group: Mapping[str, Any]) -> float:
