@@ -72,7 +72,7 @@ def test_bound_arguments(values, tmp_path, bind):
 
 def test_bind_what_is_not_there():
     for key in ("w", 7, -1):
-        with pytest.raises(hloom.CompileError, match="no argument"):
+        with pytest.raises(hloom.CompileError, match="not an argument"):
             hloom.compile(TEXT, bind={key: np.zeros(4, np.float32)})
     with pytest.raises(hloom.ShapeError):
         hloom.compile(TEXT, bind={2: np.zeros(5, np.float32)})

@@ -41,7 +41,7 @@ WRONG = {
     "a structure of no kind": (lambda m: m.update(in_tree={"set": ["*"]}), "in_tree should be a structure"),
     "a structure with other leaves": (lambda m: m.update(out_tree={"tuple": ["*", "*"]}), "out_tree has 2 leaves for 1 results"),
     "a field that no class can have": (lambda m: m.update(out_tree={"struct": ["A", [["1", "*"]]]}), "out_tree should be a structure"),
-    "arguments of a leaf": (lambda m: m.update(in_tree="*"), "in_tree is no tuple"),
+    "arguments of a leaf": (lambda m: m.update(in_tree="*"), "in_tree is not a tuple"),
     "an argument that is not there": (lambda m: m["entries"]["main"]["buffers"].__setitem__(0, ["argument", 2]), "is argument 2 of 2"),
     "a result twice": (lambda m: m["entries"]["main"]["buffers"].append(["result", 0]), "not each result once"),
     "an array of more bytes than there can be": (lambda m: m["results"][0].update(shape=[1 << 46]), "more bytes than there can be"),
