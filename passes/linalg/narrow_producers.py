@@ -10,23 +10,27 @@ After:
 Consumers come before producers, so that windows go up to the arguments; several windows count as the least that holds them all. Without
 this a tile would compute all of what it reads a part of, for windows follow no tiles.
 
+Of a grouped convolution, which reads its input at quotients of the loop over features, a window that is not within one group grows to whole
+groups: split-loops splits the loop at them, and no kernel for windows reads at a quotient.
+
 Must hold: inline-producers has run. Declined: values that are returned, reshaped, or read at computed indices; dims read otherwise than by
-one loop at unit stride; empty tensors.
+one loop at unit stride; empty tensors; parts of the features of a group whose filter is in memory as Winograd's transform, in blocks.
 """
 
 from __future__ import annotations
 
 from torch_mlir import ir
 
-from ..common.affine import dim_position, index_at, maps_attr, to_affine
+from ..common.affine import dim_position, index_at, maps_attr, to_affine, used_dims
 from ..common.index_expression import Expr, loops_of
 from ..common.rewriting import erase_unused, integer, shape_of, walk
 from ..common.scalars import Scalars
+from ..common.winograd import is_transformed
 from ..registry import register_pass
-from .inlining.inlining import SLICE, view_source
+from .inlining.inlining import SLICE, view_base, view_source
 from .lower_to_linalg import group_functions
 from .lowering import generic
-from .lowering.generic import Generic, is_tensor, read_generic
+from .lowering.generic import Generic, is_contraction, is_tensor, quotients, read_generic
 from .lowering.views import fitted, window
 
 Box = list[tuple[int, int]]
@@ -44,7 +48,7 @@ def narrow_producers(module: ir.Operation) -> None:
 
 def _narrow(function: ir.Operation, source: Generic) -> None:
     whole = [(0, extent) for extent in source.extents]
-    box = _loops_read(source)
+    box = _grown(source, _loops_read(source))
     if box == whole:
         return
     extents = [stop - start for start, stop in box]
@@ -76,6 +80,27 @@ def _loops_read(source: Generic) -> Box:
         (0, extent) if wanted is None else (wanted[0] if kind == generic.PARALLEL else 0, wanted[1])  # a scan begins at its first element
         for wanted, extent, kind in zip(box, source.extents, source.iterators)
     ]
+
+
+def _grown(source: Generic, box: Box) -> Box:
+    """The box with whole groups of loops that an operand of a product is read at quotients of, and all features of a transformed filter."""
+    if not is_contraction(source):
+        return box
+    groups, grown = dict(quotients(source)), list(box)
+    blocked = {
+        loop
+        for value, indexing in zip(source.inputs, source.in_maps)
+        if is_tensor(value) and is_transformed(view_base(value))
+        for expression in indexing.results
+        for loop in used_dims(expression)
+    }
+    for loop in blocked | groups.keys():
+        extent = source.extents[loop]
+        for step in sorted(groups.get(loop, {extent})):
+            start, stop = grown[loop]
+            if loop in blocked or start // step < (stop - 1) // step:
+                grown[loop] = start // step * step, min(extent, -(-stop // step) * step)
+    return grown
 
 
 def _dims_read(value: ir.Value) -> list[tuple[int, int] | None]:

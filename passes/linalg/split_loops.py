@@ -33,14 +33,14 @@ from hloom.dialects.target import target_of
 
 from ..common.affine import dim_position, index_at, to_affine, used_dims
 from ..common.edge import RESHAPES, before_edge
-from ..common.index_expression import Expr, cuts, delinearise, digits_of, linearise, loops_of
+from ..common.index_expression import Expr, delinearise, digits_of, linearise, loops_of
 from ..common.rewriting import defining_op, erase_unused, i64_attr, integer, producer, replace, shape_of, value_of, walk
 from ..common.scalars import Scalars, constant_integer
 from ..registry import register_pass
 from .inlining.inlining import VIEWS, point_in_base, view_base
 from .lower_to_linalg import group_functions
 from .lowering import generic
-from .lowering.generic import PARALLEL, Generic, is_contraction, is_tensor, read_generic, resized_start
+from .lowering.generic import PARALLEL, Generic, is_contraction, is_tensor, quotients, read_generic, resized_start
 from .lowering.shown_collapses import show_collapses
 from .lowering.views import fitted, reshape
 
@@ -67,7 +67,7 @@ def split_loops(module: ir.Operation) -> None:
 def _wants_cuts(producer: ir.Operation) -> bool:
     """Whether it is a contraction that reads at quotients of its loops; what reads its result by digits would hold these whole."""
     nest = read_generic(producer)
-    return is_contraction(nest) and any(steps for _, steps in _quotients(nest))
+    return is_contraction(nest) and any(steps for _, steps in quotients(nest))
 
 
 class _Axes:
@@ -126,7 +126,7 @@ class _Axes:
         """Cuts the axes until every view between two generics that can be is a view of equal factors; whether any was cut."""
         for nest in self.nests:
             turns = _turns(nest) if stores_in_turn else []
-            for loop, steps in _quotients(nest) if is_contraction(nest) else turns:
+            for loop, steps in quotients(nest) if is_contraction(nest) else turns:
                 self._add({(nest.op, loop): steps}, {(nest.op, loop): nest.extents[loop]})
         for place, extent, steps in self.digits:
             self._add({place: steps}, {place: extent})
@@ -191,13 +191,6 @@ def _operands(nest: Generic) -> list[tuple[ir.Value, ir.AffineMap]]:
 def _divide(borders: Iterable[int]) -> bool:
     """Whether each is a multiple of the one before."""
     return all(outer % inner == 0 for inner, outer in pairwise(sorted(borders)))
-
-
-def _quotients(nest: Generic) -> list[tuple[int, set[int]]]:
-    """(loop, steps) of each quotient and remainder of one loop in the inputs' maps, and where they cut it."""
-    expressions = [index_at(expression, loops_of(nest.extents)) for indexing in nest.in_maps for expression in indexing.results]
-    found = [cuts(atom) for index in expressions for atom, _ in index.terms if not atom.is_plain]
-    return [(loop, steps) for loop, steps in found if loop is not None]
 
 
 def _turns(nest: Generic) -> list[tuple[int, set[int]]]:

@@ -10,9 +10,10 @@ from torch_mlir import ir
 
 from hloom.dialects.read_once import ReadOnce
 
-from ...common.affine import dim_position, maps_attr, read_maps
+from ...common.affine import dim_position, index_at, maps_attr, read_maps
 from ...common.combiner import SEQUENTIAL
 from ...common.contraction import summed_product
+from ...common.index_expression import cuts, loops_of
 from ...common.rewriting import create, defining_op, element_of, segments, shape_of, value_of
 from ...common.scalars import signless
 
@@ -200,3 +201,10 @@ def is_contraction(generic: Generic) -> bool:
     if generic.is_parallel or len(generic.outs) != 1 or len(generic.inputs) < 2:
         return False
     return summed_product(generic.block) is not None
+
+
+def quotients(generic: Generic) -> list[tuple[int, set[int]]]:
+    """(loop, steps) of each quotient and remainder of one loop in the inputs' maps, and where they cut it."""
+    expressions = [index_at(expression, loops_of(generic.extents)) for indexing in generic.in_maps for expression in indexing.results]
+    found = [cuts(atom) for index in expressions for atom, _ in index.terms if not atom.is_plain]
+    return [(loop, steps) for loop, steps in found if loop is not None]

@@ -20,7 +20,7 @@ from torch_mlir.dialects import arith
 from torch_mlir.dialects.arith import CmpIPredicate
 
 from ...common.control_flow import LoopBound
-from ...common.linear_index import LinearIndex, linear_results
+from ...common.linear_index import LinearIndex, linear_at
 from ...common.storage import Storage
 from ...errors import PassFailure
 from .work import Work
@@ -115,10 +115,11 @@ def windows_of(work: Work) -> list[Window]:
 
 def _windows(work: Work, m: ir.AffineMap, storage: Storage) -> list[Window]:
     found = []
-    results = linear_results(m, [LinearIndex({dim: 1}) for dim in range(m.n_dims)])
-    for index, bounds in zip(results or [LinearIndex()] * len(storage.bounds), storage.bounds):
+    point = [LinearIndex({dim: 1}) for dim in range(m.n_dims)]
+    for result, bounds in zip(m.results, storage.bounds):
         if bounds is None:
             continue
+        index = linear_at(result, point) or LinearIndex()
         steps = {loop: step for loop, step in index.terms.items() if work.parallel[loop]}
         taps = [loop for loop in index.terms if not work.parallel[loop]]
         count = work.extents[taps[0]] if len(taps) == 1 else None

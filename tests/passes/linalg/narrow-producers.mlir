@@ -136,3 +136,33 @@ func.func private @computed_place(%x: tensor<6xf32>, %i: index) -> tensor<1xf32>
   %t = tensor.extract_slice %r[%i] [1] [1] : tensor<6xf32> to tensor<1xf32>
   return %t : tensor<1xf32>
 }
+
+// -----
+
+// Changed: Features 0 to 16 of four groups of nine are read: two whole groups are computed.
+// CHECK-LABEL: func.func private @groups
+// CHECK: linalg.generic {{.*}} ins(%arg0, %{{.*}} : tensor<6x8xf32>, tensor<2x18xf32>) outs(%{{.*}} : tensor<6x18xf32>)
+#x = affine_map<(d0, d1, d2) -> (d0, d2 + (d1 floordiv 9) * 2)>
+#w = affine_map<(d0, d1, d2) -> (d2, d1)>
+#y = affine_map<(d0, d1, d2) -> (d0, d1)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func private @groups(%x: tensor<6x8xf32>, %w: tensor<2x36xf32>) -> tensor<6x17xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<6x36xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<6x36xf32>) -> tensor<6x36xf32>
+  %c = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<6x8xf32>, tensor<2x36xf32>) outs(%f : tensor<6x36xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %0 = arith.mulf %a, %b fastmath<contract> : f32
+    %1 = arith.addf %sum, %0 fastmath<contract> : f32
+    linalg.yield %1 : f32
+  } -> tensor<6x36xf32>
+  %s = tensor.extract_slice %c[0, 0] [6, 17] [1, 1] : tensor<6x36xf32> to tensor<6x17xf32>
+  %o = tensor.empty() : tensor<6x17xf32>
+  %t = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%s : tensor<6x17xf32>) outs(%o : tensor<6x17xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = math.absf %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<6x17xf32>
+  return %t : tensor<6x17xf32>
+}

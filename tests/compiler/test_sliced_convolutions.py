@@ -1,0 +1,40 @@
+"""Convolutions of which only some features are read, in one kernel with the slice."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hloom
+
+PROGRAM = """
+func.func @main(%x: tensor<2x14x14x{channels}xf32>, %w: tensor<3x3x{depth}x{features}xf32>) -> tensor<2x14x14x{count}xf32> {{
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {{pad = [[1, 1], [1, 1]]}}
+      {{batch_group_count = 1 : i64, feature_group_count = {groups} : i64}}
+      : (tensor<2x14x14x{channels}xf32>, tensor<3x3x{depth}x{features}xf32>) -> tensor<2x14x14x{features}xf32>
+  %s = stablehlo.slice %y [0:2, 0:14, 0:14, {start}:{stop}]
+      : (tensor<2x14x14x{features}xf32>) -> tensor<2x14x14x{count}xf32>
+  %a = stablehlo.abs %s : tensor<2x14x14x{count}xf32>
+  return %a : tensor<2x14x14x{count}xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize("target", ["cpu", "cpu-avx2"])
+@pytest.mark.parametrize(
+    ("groups", "channels", "features", "start", "stop"),
+    [(4, 8, 36, 0, 17), (4, 32, 64, 5, 60), (1, 32, 64, 5, 60), (2, 32, 96, 50, 70)],
+    ids=["groups", "groups-inside", "winograd", "winograd-group"],
+)
+def test_features_of_a_convolution_are_sliced(groups, channels, features, start, stop, target):
+    random = np.random.default_rng(0)
+    depth, count = channels // groups, stop - start
+    x = random.standard_normal((2, 14, 14, channels)).astype(np.float32)
+    w = random.standard_normal((3, 3, depth, features)).astype(np.float32)
+    text = PROGRAM.format(groups=groups, channels=channels, depth=depth, features=features, start=start, stop=stop, count=count)
+    y = np.array(hloom.compile(text, target=target).flat([x, w])[0])
+    padded = np.pad(x.astype(np.float64), ((0, 0), (1, 1), (1, 1), (0, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (1, 2)).reshape(2, 14, 14, groups, depth, 3, 3)
+    filters = w.astype(np.float64).reshape(3, 3, depth, groups, features // groups)
+    expected = np.abs(np.einsum("bhwgcij,ijcgf->bhwgf", windows, filters).reshape(2, 14, 14, features)[..., start:stop])
+    np.testing.assert_allclose(y, expected, rtol=1e-4, atol=2e-4)
