@@ -57,6 +57,28 @@ def test_means_far_from_zero(channels_last):
     torch.testing.assert_close(found.double(), expected, rtol=1e-3, atol=1e-3)  # rounding the mean alone makes 2e-4
 
 
+PARTS = {
+    "channels": lambda x: x[:, 1:13],
+    "lines": lambda x: x[:, 1:13, 2:-1],
+    "columns": lambda x: x[:, 1:13, :, 2:-1],
+    "every second line": lambda x: x[:, 1:13, ::2],
+}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_parts_of_pictures(part):
+    """Groups of a slice, and their means, whose reads are sums, and quotients where lines are cut."""
+    torch.manual_seed(0)
+    x = torch.randn(3, 14, 11, 9)
+
+    def both(x):
+        y = PARTS[part](x)
+        return nn.functional.group_norm(y, 4), y.reshape(3, 4, -1).mean(-1)
+
+    for found, expected in zip(hloom.compile(both, x)(x), both(x.double())):
+        torch.testing.assert_close(found.double(), expected, rtol=1e-5, atol=1e-5)
+
+
 def test_channels_last_are_not_moved():
     module, x, residual = block((2, 30, 16, 16), 3)
     x, residual = (each.contiguous(memory_format=torch.channels_last) for each in (x, residual))

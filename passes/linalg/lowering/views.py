@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from math import prod
 
@@ -114,26 +115,47 @@ def fitted(source: ir.Value, point: Sequence[Expr], extents: Sequence[int]) -> i
 
 
 def restored(source: ir.Value, point: Sequence[Expr]) -> tuple[ir.Value, Point]:
-    """A view of an argument or constant in which `point` is just loops, if the point walks over all of it in row-major order.
+    """A view of an argument or constant in which `point` is just loops, if the point walks over all of it in row-major order; else one in
+    which the point has fewer quotients and remainders.
 
-    `x[d0, d1 * 64 + d2]` becomes `view[d0, d1, d2]`. Results of other ops stay: reshapes stand at the function's edge only.
+    `x[d0, d1 * 64 + d2]` becomes `view[d0, d1, d2]`, and `x[d0 + 1, d1 floordiv 49, d1 mod 49]` becomes `view[d0 + 1, d1]`. Results of
+    other ops stay: reshapes stand at the function's edge only.
     """
     point = tuple(point)
     if all(index.dim is not None or index.is_constant for index in point) or not at_edge(source):
         return source, point
+    return _as_loops(source, point) or _without_digits(source, point)
+
+
+def _as_loops(source: ir.Value, point: Point) -> tuple[ir.Value, Point] | None:
+    """The view in which the point is just loops, where it walks over all of `source` in row-major order."""
     shape = shape_of(source)
     address = linearise(point, shape)
     if address.constant or not address.is_linear or any(c < 0 for _, c in address.terms):
-        return source, point
+        return None
     terms = sorted((term for term in address.terms if term[0].extent > 1), key=lambda term: -term[1])
     span = 1
     for atom, coefficient in reversed(terms):
         if coefficient != span:
-            return source, point
+            return None
         span *= atom.extent
     if span != prod(shape):
-        return source, point
+        return None
     return reshape(source, [atom.extent for atom, _ in terms]), tuple(Expr(0, ((atom, 1),)) for atom, _ in terms)
+
+
+def _without_digits(source: ir.Value, point: Point) -> tuple[ir.Value, Point]:
+    """The view in which adjacent dims are one whose indices are the digits of a linear one: what is left of the reshape of a slice."""
+    shape = shape_of(source)
+    groups: list[Group] = []
+    joined: list[Expr] = []
+    while (start := sum(map(len, groups))) < len(point):
+        digits = list(itertools.takewhile(lambda d: not point[d].is_linear, range(start, len(point))))
+        ends = [end for end in range(start + len(digits), start + 1, -1) if linearise(point[start:end], shape[start:end]).is_linear]
+        group = list(range(start, ends[0])) if ends else [start]
+        groups.append(group)
+        joined.append(linearise([point[d] for d in group], [shape[d] for d in group]))
+    return (source, point) if len(groups) == len(point) else (collapse(source, groups), tuple(joined))
 
 
 def at_edge(value: ir.Value) -> bool:

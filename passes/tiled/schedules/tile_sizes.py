@@ -60,12 +60,18 @@ def scheduled(axes: Axes, target: TargetView) -> dict[int, int]:
         by_lines = has_windows(hero) or has_groups_in_lanes(hero)
         return convolution_schedule(hero, axes, target) if by_lines else contraction_schedule(hero, axes, target)
     reductions = [op for op in ops if not all(op.parallel) and not repeated_by_tiles(op, axes)]
-    windows = [op for op in reductions if op.inputs and has_windows(op) and any(op.parallel)]
+    windows = [op for op in reductions if op.inputs and has_windows(op) and any(op.parallel) and not _sums_rows(op)]
     if windows:
         return pooling_schedule(windows[0], axes)
     if reductions:
         return reduction_schedule(max(reductions, key=lambda op: op.points), axes, target)
     return loop_schedule(axes, target)
+
+
+def _sums_rows(op: TileOp) -> bool:
+    """Whether an op sums whole rows of its first input: a group's channels, read at `4 * g + c`, are no window of a picture's line."""
+    row = dim_position(op.maps[0].results[-1])
+    return row is not None and not op.parallel[row]
 
 
 def _in_loop_order(axes: Axes, root: TileOp) -> list[int]:

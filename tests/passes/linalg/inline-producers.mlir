@@ -450,3 +450,53 @@ func.func private @both_turned(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>) -> (ten
   } -> tensor<8x8xf32>
   return %r, %s : tensor<8x8xbf16>, tensor<8x8xf32>
 }
+
+// -----
+
+// Changed: a reshape of a slice of channels: lines and columns are whole, so they are one dimension, and no index is a quotient.
+// CHECK-DAG: #[[$JOINED:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d1 * 4 + d2, d3)>
+// CHECK-LABEL: func.func @channels
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3x17x5x7xf32>
+// CHECK: %[[V:.*]] = tensor.collapse_shape %[[X]] {{\[\[}}0], [1], [2, 3]] : tensor<3x17x5x7xf32> into tensor<3x17x35xf32>
+// CHECK: linalg.generic {indexing_maps = [#[[$JOINED]], {{.*}}]{{.*}} ins(%[[V]]
+func.func @channels(%x: tensor<3x17x5x7xf32>) -> tensor<3x4x4x35xf32> {
+  %0 = stablehlo.slice %x [0:3, 0:16, 0:5, 0:7] : (tensor<3x17x5x7xf32>) -> tensor<3x16x5x7xf32>
+  %1 = stablehlo.reshape %0 : (tensor<3x16x5x7xf32>) -> tensor<3x4x4x35xf32>
+  %2 = stablehlo.tanh %1 : tensor<3x4x4x35xf32>
+  return %2 : tensor<3x4x4x35xf32>
+}
+
+// -----
+
+// Changed: so is a row of all that is summed, and a slice of lines, which begins further on.
+// CHECK-DAG: #[[$ROW:.*]] = affine_map<(d0, d1, d2) -> (d0, d1 * 140 + d2)>
+// CHECK-DAG: #[[$LINES:.*]] = affine_map<(d0, d1, d2) -> (d0, d1, d2 + 7)>
+// CHECK-LABEL: func.func @rows
+// CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<3x17x5x7xf32>
+// CHECK-DAG: tensor.collapse_shape %[[X]] {{\[\[}}0], [1, 2, 3]] : tensor<3x17x5x7xf32> into tensor<3x595xf32>
+// CHECK: linalg.generic {indexing_maps = [#[[$ROW]],
+// CHECK-DAG: tensor.collapse_shape %[[X]] {{\[\[}}0], [1], [2, 3]] : tensor<3x17x5x7xf32> into tensor<3x17x35xf32>
+// CHECK: linalg.generic {indexing_maps = [#[[$LINES]],
+func.func @rows(%x: tensor<3x17x5x7xf32>) -> (tensor<3x4x140xf32>, tensor<3x17x28xf32>) {
+  %0 = stablehlo.slice %x [0:3, 0:16, 0:5, 0:7] : (tensor<3x17x5x7xf32>) -> tensor<3x16x5x7xf32>
+  %1 = stablehlo.reshape %0 : (tensor<3x16x5x7xf32>) -> tensor<3x4x140xf32>
+  %2 = stablehlo.tanh %1 : tensor<3x4x140xf32>
+  %3 = stablehlo.slice %x [0:3, 0:17, 1:5, 0:7] : (tensor<3x17x5x7xf32>) -> tensor<3x17x4x7xf32>
+  %4 = stablehlo.reshape %3 : (tensor<3x17x4x7xf32>) -> tensor<3x17x28xf32>
+  %5 = stablehlo.tanh %4 : tensor<3x17x28xf32>
+  return %2, %5 : tensor<3x4x140xf32>, tensor<3x17x28xf32>
+}
+
+// -----
+
+// Unchanged: of a slice of columns a line ends where the next one does not begin.
+// CHECK-DAG: #[[$CUT:.*]] = affine_map<(d0, d1, d2) -> (d0, d1, d2 floordiv 6, d2 mod 6 + 1)>
+// CHECK-LABEL: func.func @columns
+// CHECK-NOT: tensor.collapse_shape
+// CHECK: linalg.generic {indexing_maps = [#[[$CUT]],
+func.func @columns(%x: tensor<3x17x5x7xf32>) -> tensor<3x17x30xf32> {
+  %0 = stablehlo.slice %x [0:3, 0:17, 0:5, 1:7] : (tensor<3x17x5x7xf32>) -> tensor<3x17x5x6xf32>
+  %1 = stablehlo.reshape %0 : (tensor<3x17x5x6xf32>) -> tensor<3x17x30xf32>
+  %2 = stablehlo.tanh %1 : tensor<3x17x30xf32>
+  return %2 : tensor<3x17x30xf32>
+}

@@ -394,3 +394,48 @@ func.func private @in_other_orders(%x: tensor<4x512x640xf32>) -> (tensor<4x512x6
   } -> tensor<512x4x640xf32>
   return %0, %1 : tensor<4x512x640xf32>, tensor<512x4x640xf32>
 }
+
+// -----
+
+// Changed: groups of channels, read at `4 * g + c`, whose rows are summed: a tile a group, as where the groups are a dimension.
+// CHECK-LABEL: func.func private @groups_of_channels
+// CHECK: scf.forall (%[[B:.*]], %[[G:.*]]) in (3, 4)
+// CHECK: parallel_insert_slice {{.*}}[%[[B]], %[[G]]]
+#group = affine_map<(d0, d1, d2, d3) -> (d0, d1 * 4 + d2, d3)>
+#within = affine_map<(d0, d1, d2, d3) -> (d2, d3)>
+#sum = affine_map<(d0, d1, d2, d3) -> (d0, d1)>
+func.func private @groups_of_channels(%x: tensor<3x17x2499xf32>) -> tensor<3x4xf32> attributes {hloom.kind = "reduce"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<3x4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<3x4xf32>) -> tensor<3x4xf32>
+  %w = tensor.empty() : tensor<4x2499xf32>
+  %r = linalg.generic {indexing_maps = [#group, #within, #sum], iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+      ins(%x, %w : tensor<3x17x2499xf32>, tensor<4x2499xf32>) outs(%f : tensor<3x4xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.addf %c, %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<3x4xf32>
+  return %r : tensor<3x4xf32>
+}
+
+// -----
+
+// Unchanged: windows along a line: a line of results is whole, and many lines a tile.
+// CHECK-LABEL: func.func private @windows_of_a_line
+// CHECK: scf.forall ({{.*}}) in (1)
+#window = affine_map<(d0, d1, d2) -> (d0, d1 * 4 + d2)>
+#tap = affine_map<(d0, d1, d2) -> (d2)>
+#pooled = affine_map<(d0, d1, d2) -> (d0, d1)>
+func.func private @windows_of_a_line(%x: tensor<3x4096xf32>) -> tensor<3x1024xf32> attributes {hloom.kind = "reduce"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<3x1024xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<3x1024xf32>) -> tensor<3x1024xf32>
+  %w = tensor.empty() : tensor<4xf32>
+  %r = linalg.generic {indexing_maps = [#window, #tap, #pooled], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<3x4096xf32>, tensor<4xf32>) outs(%f : tensor<3x1024xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.addf %c, %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<3x1024xf32>
+  return %r : tensor<3x1024xf32>
+}
