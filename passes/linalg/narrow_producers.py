@@ -14,7 +14,8 @@ Of a grouped convolution, which reads its input at quotients of the loop over fe
 groups: split-loops splits the loop at them, and no kernel for windows reads at a quotient.
 
 Must hold: inline-producers has run. Declined: values that are returned, reshaped, or read at computed indices; dims read otherwise than by
-one loop at unit stride; empty tensors; parts of the features of a group whose filter is in memory as Winograd's transform, in blocks.
+one loop at unit stride; empty tensors; of a convolution whose filter is in memory as Winograd's transform, parts of the pixels and of the
+features of a group.
 """
 
 from __future__ import annotations
@@ -83,10 +84,11 @@ def _loops_read(source: Generic) -> Box:
 
 
 def _grown(source: Generic, box: Box) -> Box:
-    """The box with whole groups of loops that an operand of a product is read at quotients of, and all features of a transformed filter."""
+    """The box with whole groups of loops that an operand of a product is read at quotients of; of a transformed filter all features and all
+    pixels, whose blocks begin at the first."""
     if not is_contraction(source):
         return box
-    groups, grown = dict(quotients(source)), list(box)
+    groups = dict(quotients(source))
     blocked = {
         loop
         for value, indexing in zip(source.inputs, source.in_maps)
@@ -94,6 +96,7 @@ def _grown(source: Generic, box: Box) -> Box:
         for expression in indexing.results
         for loop in used_dims(expression)
     }
+    grown = [wanted if loop in blocked or not blocked else (0, source.extents[loop]) for loop, wanted in enumerate(box)]
     for loop in blocked | groups.keys():
         extent = source.extents[loop]
         for step in sorted(groups.get(loop, {extent})):

@@ -38,3 +38,26 @@ def test_features_of_a_convolution_are_sliced(groups, channels, features, start,
     filters = w.astype(np.float64).reshape(3, 3, depth, groups, features // groups)
     expected = np.abs(np.einsum("bhwgcij,ijcgf->bhwgf", windows, filters).reshape(2, 14, 14, features)[..., start:stop])
     np.testing.assert_allclose(y, expected, rtol=1e-4, atol=2e-4)
+
+
+@pytest.mark.parametrize("target", ["cpu", "cpu-avx2"])
+@pytest.mark.parametrize("part", ["0:2, 5:26, 0:26", "0:2, 0:26, 7:26", "1:2, 5:26, 7:25", "0:2, 3:17, 3:17"])
+def test_pixels_of_a_convolution_are_sliced(part, target):
+    random = np.random.default_rng(0)
+    x = random.standard_normal((2, 28, 28, 32)).astype(np.float32)
+    w = random.standard_normal((3, 3, 32, 64)).astype(np.float32)
+    slices = tuple(slice(*map(int, each.split(":"))) for each in part.split(","))
+    shape = "x".join(str(each.stop - each.start) for each in slices)
+    text = f"""
+func.func @main(%x: tensor<2x28x28x32xf32>, %w: tensor<3x3x32x64xf32>) -> tensor<{shape}x64xf32> {{
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {{}}
+      {{batch_group_count = 1 : i64, feature_group_count = 1 : i64}}
+      : (tensor<2x28x28x32xf32>, tensor<3x3x32x64xf32>) -> tensor<2x26x26x64xf32>
+  %s = stablehlo.slice %y [{part}, 0:64] : (tensor<2x26x26x64xf32>) -> tensor<{shape}x64xf32>
+  %a = stablehlo.abs %s : tensor<{shape}x64xf32>
+  return %a : tensor<{shape}x64xf32>
+}}
+"""
+    windows = np.lib.stride_tricks.sliding_window_view(x.astype(np.float64), (3, 3), (1, 2))
+    expected = np.abs(np.einsum("bhwcij,ijcf->bhwf", windows, w.astype(np.float64))[slices])
+    np.testing.assert_allclose(np.array(hloom.compile(text, target=target).flat([x, w])[0]), expected, rtol=1e-4, atol=2e-4)
