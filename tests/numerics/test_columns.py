@@ -48,4 +48,5 @@ def test_too_many_rows_are_several_kernels():
 @settings(max_examples=15, deadline=None)
 @given(st.lists(st.integers(1, 19), min_size=2, max_size=4), st.integers(0, 3), st.sampled_from(FUNCTIONS), st.integers(0, 2**20))
 def test_any_shape(shape, axis, function, seed):
-    check(function, np.random.default_rng(seed).standard_normal(shape).astype(np.float32), axis % len(shape), "auto")
+    """Of eighths: two numbers of a column that differ by less than f32 tells of their mean have no normal form to compare with."""
+    check(function, np.random.default_rng(seed).integers(-16, 16, shape).astype(np.float32) / 8, axis % len(shape), "auto")
