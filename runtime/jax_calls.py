@@ -51,11 +51,10 @@ class JaxCalls:
             results[-1].block_until_ready()
         except _DeclinedError:
             self._function, self._calls = None, -1
+            return None
         except Exception:  # an array was deleted, say: the device finds and tells it
             return None
-        else:
-            return results
-        return None
+        return results
 
     def _starts(self, device: CpuDevice, inputs: Sequence[Any]) -> bool:
         """Whether the function is there, which is made for the second call that may be XLA's."""

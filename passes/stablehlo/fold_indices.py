@@ -32,7 +32,7 @@ from torch_mlir._mlir_libs import _stablehlo
 
 from ..common.folding import dtype_of
 from ..common.ops import OPS
-from ..common.rewriting import defining_op, integer, integers, ops_in, padding_pairs, replace, walk
+from ..common.rewriting import integer, integers, ops_in, padding_pairs, producer, replace, walk
 from ..registry import register_pass
 from .support import build, constants
 from .support.even_tables import taken
@@ -107,7 +107,7 @@ def _taken(op: ir.Operation, known: Known) -> ir.Value | None:
     dropped, moved, component = list(numbers.collapsed_slice_dims), list(numbers.start_index_map), numbers.index_vector_dim
     if table is None or not table.size or dropped != moved or len(moved) != 1 or list(numbers.operand_batching_dims):
         return None
-    if _is_gather(defining_op(x)) or any(_is_gather(use.owner.operation) for use in op.results[0].uses):
+    if producer(x, op.name) is not None or any(use.owner.operation.name == op.name for use in op.results[0].uses):
         return None
     shape, along = build.shape_of(x), moved[0]
     if integers(op, "slice_sizes") != [1 if d == along else n for d, n in enumerate(shape)] or 0 in shape:
@@ -125,17 +125,12 @@ def _taken(op: ir.Operation, known: Known) -> ir.Value | None:
         return build.transpose(lines, order)
 
 
-def _is_gather(op: ir.Operation | None) -> bool:
-    return op is not None and op.name == "stablehlo.gather"
-
-
 def _table(indices: ir.Value, known: Known) -> np.ndarray | None:
     """What indices hold: those that are known, and constants in the shape that they are brought into."""
     if indices in known:
         return known[indices]
-    made = defining_op(indices)
-    if made is not None and made.name == "stablehlo.reshape":
-        inner = _table(made.operands[0], known)
+    if (reshape := producer(indices, "stablehlo.reshape")) is not None:
+        inner = _table(reshape.operands[0], known)
         return None if inner is None else inner.reshape(build.shape_of(indices))
     return constants.read(indices, _LARGEST_TABLE)
 

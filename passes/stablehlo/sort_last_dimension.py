@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ..common.rewriting import defining_op, i64_attr, integer, integers
+from ..common.rewriting import i64_attr, integer, integers, producer
 from ..registry import register_pass
 from .support import build
 from .support.driver import rewrite, with_region
@@ -41,11 +41,8 @@ def _sort(op: ir.Operation) -> list[ir.Value] | None:
 
 
 def _slice(op: ir.Operation) -> list[ir.Value] | None:
-    turned = defining_op(op.operands[0])
-    if turned is None or turned.name != "stablehlo.transpose":
-        return None
-    sort = defining_op(turned.operands[0])
-    if sort is None or sort.name != "stablehlo.sort":
+    turned = producer(op.operands[0], "stablehlo.transpose")
+    if turned is None or producer(turned.operands[0], "stablehlo.sort") is None:
         return None
     permutation = integers(turned, "permutation")
     cut = [[part for _, part in sorted(zip(permutation, integers(op, name)))] for name in ("start_indices", "limit_indices", "strides")]

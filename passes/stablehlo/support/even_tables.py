@@ -36,12 +36,12 @@ def taken(x: ir.Value, dimension: int, table: np.ndarray) -> ir.Value | None:
 def _runs(x: ir.Value, dimension: int, places: np.ndarray) -> ir.Value | None:
     """The places one after the other, as few runs of even steps."""
     pieces: list[np.ndarray] = []
-    start = 0
+    start, steps = 0, np.diff(places)
     while start < len(places):
         if len(pieces) == _MOST_PIECES:
             return None
-        steps = np.diff(places[start:])
-        end = start + 1 + (int(np.argmax(steps != steps[0])) if len(steps) and (steps != steps[0]).any() else len(steps))
+        others = np.flatnonzero(steps[start:] != steps[start]) if start < len(steps) else steps[:0]
+        end = start + 1 + int(others[0]) if len(others) else len(places)
         pieces.append(places[start:end])
         start = end
     if len(pieces) > 1 and len(places) < _LEAST_RUN * len(pieces):
@@ -54,7 +54,7 @@ def _columns(x: ir.Value, dimension: int, rows: np.ndarray) -> ir.Value | None:
     steps = np.diff(rows, axis=0)
     if len(rows) < _LEAST_RUN or (steps != steps[0]).any():
         return None
-    return build.concatenate([_with_unit(_run(x, dimension, column), dimension + 1) for column in rows.T], dimension + 1)
+    return build.interleave([_run(x, dimension, column) for column in rows.T], dimension)
 
 
 def _frames(x: ir.Value, dimension: int, rows: np.ndarray) -> ir.Value | None:
@@ -92,8 +92,3 @@ def _run(x: ir.Value, dimension: int, places: np.ndarray) -> ir.Value:
     if step == 0:
         return build.broadcast(part, [len(places) if d == dimension else n for d, n in enumerate(shape)], range(len(shape)))
     return build.reverse(part, [dimension]) if step < 0 else part
-
-
-def _with_unit(value: ir.Value, dimension: int) -> ir.Value:
-    shape = build.shape_of(value)
-    return build.reshape(value, [*shape[:dimension], 1, *shape[dimension:]])
