@@ -192,6 +192,109 @@ def depthwise(x: Any, weight: Any) -> Any:
     return jax.nn.relu(lax.conv_general_dilated(x, weight, (1, 1), "SAME", dimension_numbers=layout, feature_group_count=x.shape[-1]))
 
 
+def depthwise_gradients(x: Any, weight: Any, gradient: Any) -> Any:
+    return _gradients(depthwise, (x, weight), gradient)
+
+
+def first_convolution(x: Any, weight: Any) -> Any:
+    """Of stride 2, with padding for odd windows on both sides."""
+    edges = [(size // 2, size // 2) for size in weight.shape[:2]]
+    return jax.nn.relu(lax.conv_general_dilated(x, weight, (2, 2), edges, dimension_numbers=("NHWC", "HWIO", "NHWC")))
+
+
+def transposed_convolution(x: Any, weight: Any) -> Any:
+    """By windows side by side, whose filters are turned round."""
+    return lax.conv_transpose(x, weight[::-1, ::-1], weight.shape[:2], "VALID", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+
+
+def transposed_convolution_gradients(x: Any, weight: Any, gradient: Any) -> Any:
+    return _gradients(transposed_convolution, (x, weight), gradient)
+
+
+def resize(x: Any) -> Any:
+    """Bilinear, to twice the size."""
+    return jax.image.resize(x, (x.shape[0], 2 * x.shape[1], 2 * x.shape[2], x.shape[3]), "bilinear")
+
+
+def group_norm(x: Any, scale: Any, shift: Any) -> Any:
+    """Of 32 groups of channels, which are last."""
+    wide = x.astype(jnp.float32).reshape(*x.shape[:-1], 32, -1)
+    centred = wide - wide.mean((1, 2, 4), keepdims=True)
+    normal = centred * lax.rsqrt((centred * centred).mean((1, 2, 4), keepdims=True) + 1e-5)
+    return (normal.reshape(x.shape) * scale + shift).astype(x.dtype)
+
+
+def group_norm_gradients(x: Any, scale: Any, shift: Any, gradient: Any) -> Any:
+    return _gradients(group_norm, (x, scale, shift), gradient)
+
+
+def channels_last(x: Any) -> Any:
+    return x.transpose(0, 2, 3, 1)
+
+
+def batched_products(a: Any, b: Any) -> Any:
+    return a @ b
+
+
+def linear_int8(a: Any, b: Any) -> Any:
+    return lax.dot(a, b, preferred_element_type=jnp.int32)
+
+
+def gelu_mlp(x: Any, w_in: Any, w_out: Any) -> Any:
+    return jax.nn.gelu(x @ w_in) @ w_out
+
+
+def grouped_attention(q: Any, k: Any, v: Any) -> Any:
+    """Heads of q in turn share one of k and v."""
+    batch, heads, tokens, width = q.shape
+    grouped = q.reshape(batch, k.shape[1], -1, width)
+    return attention(grouped, k, v).reshape(batch, heads, tokens, width)
+
+
+def lstm(x: Any, w_in: Any, w_hidden: Any, bias: Any) -> Any:
+    """Of steps × rows × columns; gates in PyTorch's order. The hidden states of all steps, and the last cells."""
+
+    def step(state: Any, now: Any) -> Any:
+        hidden, cells = state
+        enter, forget, new, leave = jnp.split(now + hidden @ w_hidden + bias, 4, -1)
+        cells = jax.nn.sigmoid(forget) * cells + jax.nn.sigmoid(enter) * jnp.tanh(new)
+        hidden = jax.nn.sigmoid(leave) * jnp.tanh(cells)
+        return (hidden, cells), hidden
+
+    nothing = jnp.zeros((x.shape[1], w_hidden.shape[0]), x.dtype)
+    (_, cells), hidden = lax.scan(step, (nothing, nothing), x @ w_in)
+    return hidden, cells
+
+
+def adam(*arrays: Any) -> Any:
+    """A step for gradients, parameters and both moments of each, in turn."""
+    steps = [_adam(*four) for four in zip(*[iter(arrays)] * 4)]
+    return [array for step in steps for array in step]
+
+
+def _adam(gradient: Any, parameter: Any, mean: Any, square: Any) -> tuple[Any, Any, Any]:
+    mean, square = 0.9 * mean + 0.1 * gradient, 0.999 * square + 0.001 * gradient * gradient
+    return parameter - 1e-3 * mean / (jnp.sqrt(square) + 1e-8), mean, square
+
+
+def standardise(x: Any) -> Any:
+    """By the mean and deviation of all elements."""
+    centred = x - x.mean()
+    return centred * lax.rsqrt((centred * centred).mean())
+
+
+def argmax(x: Any) -> Any:
+    return jnp.argmax(x, -1)
+
+
+def embedding(indices: Any, table: Any) -> Any:
+    return table[indices]
+
+
+def histogram(x: Any) -> Any:
+    return jnp.zeros(256, jnp.int32).at[x].add(1)
+
+
 def max_pool(x: Any) -> Any:
     lowest = jnp.array(-jnp.inf, x.dtype)
     return lax.reduce_window(x, lowest, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), ((0, 0), (1, 1), (1, 1), (0, 0)))

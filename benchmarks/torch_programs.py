@@ -204,6 +204,111 @@ def _convolution(weight: Tensor, groups: int, compiled: Compile) -> Any:
     return compiled(lambda x: F.relu(F.conv2d(x.permute(0, 3, 1, 2), weight, padding=1, groups=groups)).permute(0, 2, 3, 1))
 
 
+def depthwise_gradients(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    def function(x: Tensor, weight: Tensor) -> Tensor:
+        return F.relu(F.conv2d(x.permute(0, 3, 1, 2), weight.permute(3, 2, 0, 1), padding="same", groups=x.shape[3])).permute(0, 2, 3, 1)
+
+    return _gradients(function, compiled)
+
+
+def first_convolution(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    weight = weights[0].permute(3, 2, 0, 1).contiguous(memory_format=torch.channels_last)
+    return compiled(lambda x: F.relu(F.conv2d(x.permute(0, 3, 1, 2), weight, stride=2, padding=weight.shape[2] // 2)).permute(0, 2, 3, 1))
+
+
+def _transposed(x: Tensor, weight: Tensor) -> Tensor:
+    return F.conv_transpose2d(x.permute(0, 3, 1, 2), weight.permute(2, 3, 0, 1), stride=weight.shape[:2]).permute(0, 2, 3, 1)
+
+
+def transposed_convolution(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(lambda x: _transposed(x, weights[0]))
+
+
+def transposed_convolution_gradients(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return _gradients(_transposed, compiled)
+
+
+def resize(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(lambda x: F.interpolate(x.permute(0, 3, 1, 2), scale_factor=2, mode="bilinear").permute(0, 2, 3, 1))
+
+
+def _group_norm(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:
+    return F.group_norm(x.permute(0, 3, 1, 2), 32, scale, shift).permute(0, 2, 3, 1)
+
+
+def group_norm(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(_group_norm)
+
+
+def group_norm_gradients(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return _gradients(_group_norm, compiled)
+
+
+def channels_last(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(lambda x: x.permute(0, 2, 3, 1).contiguous())
+
+
+def batched_products(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(torch.bmm)
+
+
+def linear_int8(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    """The library takes the second with its columns together."""
+    weight = weights[0].T.contiguous().T
+    return compiled(lambda x: torch._int_mm(x, weight))
+
+
+def gelu_mlp(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    w_in, w_out = weights
+    return compiled(lambda x: F.gelu(x @ w_in, approximate="tanh") @ w_out)
+
+
+def grouped_attention(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(lambda q, k, v: F.scaled_dot_product_attention(q, k, v, enable_gqa=True))
+
+
+def lstm(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    """The library's, which has biases of its own for both products."""
+    w_in, w_hidden, bias = weights
+    layer = nn.LSTM(w_in.shape[0], w_hidden.shape[0], device=bias.device, dtype=bias.dtype)
+    for target, weight in zip(layer.parameters(), (w_in.T, w_hidden.T, bias, torch.zeros_like(bias))):
+        target.data.copy_(weight)
+
+    def run(x: Tensor) -> tuple[Tensor, Tensor]:
+        hidden, (_, cells) = layer(x)
+        return hidden, cells[0]
+
+    return compiled(run)
+
+
+def adam(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    def steps(*arrays: Tensor) -> list[Tensor]:
+        return [array for four in zip(*[iter(arrays)] * 4) for array in _adam(*four)]
+
+    return compiled(steps)
+
+
+def _adam(gradient: Tensor, parameter: Tensor, mean: Tensor, square: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    mean, square = 0.9 * mean + 0.1 * gradient, 0.999 * square + 0.001 * gradient * gradient
+    return parameter - 1e-3 * mean / (square.sqrt() + 1e-8), mean, square
+
+
+def standardise(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(lambda x: (x - x.mean()) / x.std(correction=0))
+
+
+def argmax(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(lambda x: x.argmax(-1))
+
+
+def embedding(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(lambda indices: F.embedding(indices, weights[0]))
+
+
+def histogram(weights: Sequence[Tensor], compiled: Compile) -> Any:
+    return compiled(lambda x: torch.zeros(256, dtype=torch.int32).index_add(0, x, torch.ones_like(x)))
+
+
 def max_pool(weights: Sequence[Tensor], compiled: Compile) -> Any:
     return compiled(lambda x: F.max_pool2d(x.permute(0, 3, 1, 2), 3, 2, 1).permute(0, 2, 3, 1))
 
@@ -320,6 +425,9 @@ PROGRAMS: dict[str, Callable[[Sequence[Tensor], Compile], Any]] = {
         *(attention, causal_attention, convolution, depthwise, max_pool),
         *(attention_gradients, causal_attention_gradients, layernorm_gradients, linear_gradients),
         *(convolution_gradients, batchnorm_gradients, cross_entropy_gradients, decoder_step),
+        *(depthwise_gradients, first_convolution, transposed_convolution, transposed_convolution_gradients, resize),
+        *(group_norm, group_norm_gradients, channels_last, batched_products, linear_int8, gelu_mlp, grouped_attention),
+        *(lstm, adam, standardise, argmax, embedding, histogram),
         *(sort, argsort, top_k, embedding_gradient, segment_sum, fft, rfft, solve),
     )
 }

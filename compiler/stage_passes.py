@@ -80,7 +80,7 @@ STABLEHLO = [
     "fold-scales",
     "winograd-filters",
     "pack-filters",
-    "turn-byte-weights",
+    "turn-bytes",
     "align-weights",
     "split-init",
     "canonicalize",

@@ -172,5 +172,90 @@ _OWN = [
     Row("max_pool_bf16", "max pool 3×3, stride 2, 32×56×56×64, bf16", "max_pool", partial(_half, _IMAGES)),
 ]
 
+
+def _integers(bound: int, *shape: int, dtype: type = np.int32, least: int = 0) -> Arrays:
+    return [np.random.default_rng(len(shape)).integers(least, bound, shape).astype(dtype)]
+
+
+def _bytes(*shapes: tuple[int, ...]) -> Arrays:
+    return [array for shape in shapes for array in _integers(128, *shape, dtype=np.int8, least=-128)]
+
+
+def _recurrent(columns: int) -> Arrays:
+    weights = [random(seed, columns, 4 * columns, scale=columns**-0.5) for seed in range(2)]
+    return [rounded(array, _BF16) for array in (*weights, random(2, 4 * columns, scale=0.1))]
+
+
+def _parameters() -> Arrays:
+    """Of a network's layers: a matrix and a bias each, with gradients and moments."""
+    shapes = [shape for layer in range(6) for shape in ((256 << layer % 3, 512), (256 << layer % 3,))]
+    arrays = [random(seed, *shape) for seed, shape in enumerate(np.repeat(np.array(shapes, object), 4))]
+    return [np.abs(array) if index % 4 == 3 else array for index, array in enumerate(arrays)]
+
+
+def _layer(name: str, title: str, *inputs: tuple[int, ...], weights: tuple[tuple[int, ...], ...] = (), gflop: float = 0.0) -> Row:
+    """In bf16."""
+    return Row(name, f"{title} bf16", name, partial(_half, *inputs), partial(_half, *weights), gflop=gflop, tolerance=0.05)
+
+
+_SQUARE, _BLOCK, _FIRST = (16, 64, 64, 256), (64, 512, 512), (32, 224, 224, 3)
+_WINDOWS, _FILTERS, _TURNED = (32, 56, 56, 96), (7, 7, 1, 96), (2, 2, 128, 64)
+_MAPS, _TWICE = (16, 64, 64, 128), (16, 128, 128, 64)
+
+_LAYERS = [
+    _layer("depthwise_gradients", "gradients of depthwise convolution 7×7, relu, 32×56×56×96", _WINDOWS, _FILTERS, _WINDOWS),
+    _layer("first_convolution", "convolution 7×7 by 2, relu, 32×224×224×3 to 64", _FIRST, weights=((7, 7, 3, 64),), gflop=7.55),
+    _layer("transposed_convolution", "transposed convolution 2×2, 16×64×64×128 to 64", _MAPS, weights=(_TURNED,), gflop=4.29),
+    _layer(
+        "transposed_convolution_gradients",
+        "gradients of transposed convolution 2×2, 16×64×64×128 to 64",
+        _MAPS,
+        _TURNED,
+        _TWICE,
+        gflop=8.59,
+    ),
+    _layer("resize", "bilinear resize to twice, 32×56×56×64", _IMAGES),
+    _layer("group_norm", "group norm, 16×64×64×256", _SQUARE, (256,), (256,)),
+    _layer("group_norm_gradients", "gradients of group norm, 16×64×64×256", _SQUARE, (256,), (256,), _SQUARE),
+    _layer("channels_last", "channels first to last, 32×256×56×56", (32, 256, 56, 56)),
+    _layer("batched_products", "64 products of 512×512×512", _BLOCK, _BLOCK, gflop=2e-9 * 64 * 512**3),
+    _layer(
+        "gelu_mlp",
+        "MLP with GELU, 4096×1024×4096×1024",
+        (4096, 1024),
+        weights=((1024, 4096), (4096, 1024)),
+        gflop=4e-9 * 4096 * 1024 * 4096,
+    ),
+    _layer(
+        "grouped_attention",
+        "attention of one query, 8×32 heads of 8 groups, 4096 tokens × 128",
+        (8, 32, 1, 128),
+        (8, 8, 4096, 128),
+        (8, 8, 4096, 128),
+    ),
+    Row(
+        "attention_f32",
+        "attention, 32 heads of 1024 tokens × 64, f32",
+        "attention",
+        partial(_matrices, *[(2, 16, 1024, 64)] * 3),
+        gflop=8.59,
+    ),
+    Row(
+        "linear_int8", "product of 4096×4096×4096 int8", "linear_int8", partial(_bytes, _WIDE), partial(_bytes, _WIDE), gflop=2e-9 * 4096**3
+    ),
+    Row("lstm", "LSTM, 64 steps of 32×512, bf16", "lstm", partial(_half, (64, 32, 512)), partial(_recurrent, 512), tolerance=0.05),
+    Row("adam", "step of Adam, 12 parameters, f32", "adam", _parameters),
+    Row("standardise", "standardise, 4096×4096 f32", "standardise", partial(_matrices, _WIDE)),
+    Row("argmax", "argmax of rows, 4096×8192 f32", "argmax", partial(_matrices, (4096, 8192))),
+    Row(
+        "embedding",
+        "32,768 rows of an embedding, 100,000×512 bf16",
+        "embedding",
+        partial(_integers, 100_000, 32768),
+        partial(_half, (100_000, 512)),
+    ),
+    Row("histogram", "counts of 4,194,304 in 256", "histogram", partial(_integers, 256, 1 << 22)),
+]
+
 _ANY_ORDER = [_in_any_order(EVERYWHERE[name]) for name in ("embedding_gradient", "segment_sum")]
-ROWS = {row.name: row for row in _OWN} | EVERYWHERE | {row.name: row for row in _ANY_ORDER}
+ROWS = {row.name: row for row in (*_OWN, *_LAYERS)} | EVERYWHERE | {row.name: row for row in _ANY_ORDER}

@@ -5,7 +5,8 @@ S = threads + 2 and lo = block << 40, 0 in memory that each block has for itself
 
     tag = lo + epoch * S + thread        lo + epoch * S + threads: several threads of that block        ATOMIC: atomics only
 
-A barrier starts a new epoch, so an access conflicts with a tag that is not one's own, if the tag is of this epoch or of another block.
+ATOMIC is one tag in global memory, epoch * S + threads + 1 in memory that each block has for itself. A barrier starts a new epoch, so an
+access conflicts with a tag that is not one's own, if the tag is of this epoch or of another block.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ _SEVERAL_BLOCKS = 1 << 62
 _BLOCK = 40
 # Tags of memory that each block has for itself are narrow: most of the time goes into moving them.
 _WIDTH = {False: np.int32, True: np.int64}
-_ATOMIC = {False: (1 << 30) + 1, True: (1 << 62) + 1}
+_ATOMIC = (1 << 62) + 1
 
 
 Finding = tuple[str, np.ndarray]
@@ -89,7 +90,6 @@ class AccessLog:
 
     def __init__(self, size: int, unit: int, across_blocks: bool, reads: bool = True):
         self.unit, self.across_blocks = unit, across_blocks
-        self.atomic = _ATOMIC[across_blocks]
         self.writer = np.full(size, _NEVER, _WIDTH[across_blocks])
         self.reader = np.full(size, _NEVER, _WIDTH[across_blocks]) if reads else None
         self.pending: np.ndarray | None = None
@@ -109,7 +109,7 @@ class AccessLog:
         if not self.across_blocks and (wrong := last < 0).any():
             return _finding("reads uninitialised memory", wrong)
         if (wrong := _conflicts(last, mine)).any():
-            return _finding(f"race: reads what {self._whom(last[wrong][0])} wrote, without a barrier between", wrong)
+            return _finding(f"race: reads what {self._whom(last[wrong][0], who)} wrote, without a barrier between", wrong)
         if self.reader is not None:
             self._note_readers(addresses, width, mine)
         return None
@@ -143,13 +143,13 @@ class AccessLog:
             return _finding("writes memory that an asynchronous copy is still writing", wrong)
         wrong = _conflicts(last, mine)
         if atomic:
-            wrong &= last != self.atomic
+            wrong &= last != self._atomic(who)
         if wrong.any():
-            return _finding(f"race: writes what {self._whom(last[wrong][0])} wrote, without a barrier between", wrong)
+            return _finding(f"race: writes what {self._whom(last[wrong][0], who)} wrote, without a barrier between", wrong)
         if self.reader is not None and (wrong := _conflicts(last := gather(self.reader, addresses, width), mine)).any():
-            return _finding(f"race: writes what {self._whom(last[wrong][0])} read, without a barrier between", wrong)
+            return _finding(f"race: writes what {self._whom(last[wrong][0], who)} read, without a barrier between", wrong)
         if atomic:
-            self.writer[addresses] = self.atomic
+            self.writer[addresses] = self._atomic(who)
             return None
         scatter(self.writer, addresses, np.broadcast_to(mine.tags, (len(addresses), width)))
         if (wrong := gather(self.writer, addresses, width) != mine.tags).any():
@@ -166,8 +166,11 @@ class AccessLog:
         """How many units nobody wrote."""
         return int((self.writer < 0).sum())
 
-    def _whom(self, tag: int) -> str:
-        if tag == self.atomic:
+    def _atomic(self, who: AccessingThreads) -> int:
+        return who.several + 1 if isinstance(who.several, int) else _ATOMIC
+
+    def _whom(self, tag: int, who: AccessingThreads) -> str:
+        if tag == self._atomic(who):
             return "an atomic operation"
         return "another thread of the block" if not self.across_blocks else f"a thread of block {int(tag) >> _BLOCK}"
 

@@ -15,7 +15,8 @@ Results start from what they update, in the same buffers (assign-buffers). A win
 Which kernel, so that results are the same bit for bit from run to run, is told by hloom.order (common/scatter_order.py):
 
 - `stores`: no two updates meet, as unique_indices says, or there is one index. A thread an element of the updates;
-- `atomics`: the result does not depend on their order: sums, products and bits of integers, minima, maxima, one value for all. Likewise;
+- `atomics`: the result does not depend on their order: sums, products and bits of integers, minima, maxima, one value for all. Likewise; of
+  few elements each block has copies in shared memory, which it combines at its end (scatter/private.py);
 - `sorted`: indices that sort-scatters has sorted. The thread at the first update of an index applies all of them (scatter/runs.py);
 - `in order`: any other body, such as a sum of floats or the last update that stays. A thread has the elements of what is updated that no
   index moves, and applies the updates to them one after the other (scatter/ordered.py).
@@ -35,6 +36,7 @@ from ..registry import register_pass
 from .scatter.group import ScatterGroup
 from .scatter.ordered import emit_ordered
 from .scatter.parallel import emit_parallel
+from .scatter.private import emit_private, is_private
 from .scatter.runs import emit_runs
 
 _KERNELS: dict[Order, Callable[[ScatterGroup], None]] = {
@@ -51,5 +53,5 @@ def distribute_scatters(module: ir.Operation) -> None:
         for op in walk(function, "stablehlo.scatter"):
             with module.context, op.location:
                 group = ScatterGroup(function, op)
-                _KERNELS[group.order](group)
+                emit_private(group) if is_private(group) else _KERNELS[group.order](group)
                 function.erase()

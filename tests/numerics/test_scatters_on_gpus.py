@@ -72,3 +72,37 @@ def test_two_operands_of_two_types_by_atomics():
     ]
     for result in hloom.compile(TWO, target="sim:sm_90a").flat(inputs):
         np.testing.assert_array_equal(result, [1, 2 | 8 | 16, 3, 4 | 8])
+
+
+def test_many_updates_of_few_places():
+    """Blocks combine in copies of their own; places beyond the end are dropped."""
+    rng = np.random.default_rng(1)
+    places, values = rng.integers(-5, 40, 20_000).astype(np.int32), rng.integers(-1000, 1000, (20_000, 2)).astype(np.int32)
+
+    def functions(i, u):
+        table = jnp.arange(66, dtype=jnp.int32).reshape(33, 2)
+        return jnp.bincount(i, length=33), table.at[i].add(u), table.at[i].max(u), table.at[i, i % 3].min(u[:, 0])
+
+    agree(functions, places, values)
+
+
+HALVED = """
+func.func @main(%x: tensor<4xf32>, %i: tensor<3x1xi32>, %u: tensor<3xf32>) -> tensor<4xf32> {
+  %two = stablehlo.constant dense<2.0> : tensor<f32>
+  %r = "stablehlo.scatter"(%x, %i, %u) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %c = stablehlo.divide %b, %two : tensor<f32>
+    %d = stablehlo.add %a, %c : tensor<f32>
+    stablehlo.return %d : tensor<f32>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}
+    : (tensor<4xf32>, tensor<3x1xi32>, tensor<3xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+"""
+
+
+def test_what_a_body_makes_of_an_update_is_added():
+    unordered = {"kernel": [{"op": "scatter", "use": "unordered"}]}
+    inputs = [np.arange(4, dtype=np.float32), np.array([[1], [3], [1]], np.int32), np.array([8, 4, 16], np.float32)]
+    (result,) = hloom.compile(HALVED, target="sim:sm_90a", policy=unordered).flat(inputs)
+    np.testing.assert_array_equal(result, [0, 13, 2, 5])

@@ -201,6 +201,17 @@ def test_plain_and_atomic_accesses_of_one_word():
     assert "race: reads what an atomic operation wrote" in _complaint(body, "%o: memref<1xf32>", [np.zeros(1, np.float32)]).message
 
 
+def test_atomics_in_shared_memory():
+    """After a barrier everybody may read what they made."""
+    added = f"      %old = memref.atomic_rmw addf %f1, %s[%c0] : (f32, {SHARED}) -> f32\n"
+    body = LOAD + PUT + BARRIER + added + BARRIER + f"      %w = memref.load %s[%c0] : {SHARED}\n" + STORE
+    out = np.zeros(256, np.float32)
+    kernel(IN, body, own=OWN).launch("k", [X, out])
+    np.testing.assert_array_equal(out, np.repeat(X[::64] + 64, 64))
+    assert "reads what an atomic operation wrote" in _complaint(body.replace(added + BARRIER, added)).message
+    assert "writes what another thread of the block wrote" in _complaint(body.replace(PUT + BARRIER, PUT)).message
+
+
 def test_arguments_that_overlap():
     body = LOAD + "      memref.store %v, %o[%i] : memref<256xf32>"
     buffer = np.zeros(384, np.float32)

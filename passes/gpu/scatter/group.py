@@ -7,7 +7,7 @@ from math import prod
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith, memref
-from torch_mlir.dialects.arith import CmpIPredicate
+from torch_mlir.dialects.arith import AtomicRMWKind, CmpIPredicate
 
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import defining_op, element_of, i64_array, index_constant, ops_in
@@ -21,6 +21,12 @@ from ..support.launch import UPDATED, OpenKernel, open_kernel
 
 Point = dict[int, LinearIndex]
 """An index along each dim of the updates, or along some."""
+_KINDS = {"maxsi": "maxs", "maxui": "maxu", "minsi": "mins", "minui": "minu"}
+_OF_THE_HARDWARE = {
+    f"arith.{name}": getattr(AtomicRMWKind, _KINDS.get(name, name)) for name in ("addi", "addf", "andi", "ori", "xori", *_KINDS)
+}
+"""The atomics of GPUs, by what they combine with."""
+_ATOMIC_BITS = (32, 64)
 
 
 class ScatterGroup:
@@ -32,6 +38,18 @@ class ScatterGroup:
         self.indices, self.updates = op.operands[count], list(op.operands)[count + 1 :]
         self.block = op.regions[0].blocks[0]
         self.order = Order(ir.StringAttr(op.attributes[ATTRIBUTE]).value)
+        self.region = ScalarRegion(self.block, {})
+
+    def combining(self, number: int) -> ir.Operation | None:
+        """The op of the body, if it is one, that combines an element of table `number` with one of its updates."""
+        made = defining_op(self.region.answers[number])
+        both = {number, len(self.op.results) + number}
+        return made if made is not None and {*map(self.region.argument, made.operands)} == both else None
+
+    def atomic(self, number: int) -> AtomicRMWKind | None:
+        """The hardware's atomic that does the same."""
+        made, element = self.combining(number), element_of(self.op.results[number])
+        return _OF_THE_HARDWARE.get(made.name) if made is not None and element.width in _ATOMIC_BITS else None
 
     def open(self, blocks: int, threads: int, **layout: str | int) -> ScatterKernel:
         """Its kernel, empty."""

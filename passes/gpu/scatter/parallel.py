@@ -8,23 +8,16 @@ from __future__ import annotations
 
 from torch_mlir import ir
 from torch_mlir.dialects import memref
-from torch_mlir.dialects.arith import AtomicRMWKind
 
 from ...common.control_flow import if_then
 from ...common.linear_index import LinearIndex
-from ...common.rewriting import create, defining_op, element_of
+from ...common.rewriting import create, element_of
 from ...common.scatter_order import Order
 from ...common.storage import loaded, stored
 from ..support.emit import block_id, digits, less_than, thread_id
 from .group import ScatterGroup, ScatterKernel, count
 
 THREADS = 256
-_KINDS = {"maxsi": "maxs", "maxui": "maxu", "minsi": "mins", "minui": "minu"}
-_OF_THE_HARDWARE = {
-    f"arith.{name}": getattr(AtomicRMWKind, _KINDS.get(name, name)) for name in ("addi", "addf", "andi", "ori", "xori", *_KINDS)
-}
-"""The atomics of GPUs, by what they combine with."""
-_ATOMIC_BITS = (32, 64)
 
 
 def emit_parallel(group: ScatterGroup) -> None:
@@ -46,10 +39,8 @@ def _combine(kernel: ScatterKernel, place: ir.Value, new: list[ir.Value]) -> Non
     results = kernel.group.op.results
     for number, (table, result) in enumerate(zip(kernel.tables, results)):
         element = element_of(result)
-        answer = kernel.region.answers[number]
-        made = defining_op(answer)
-        kind = _OF_THE_HARDWARE.get(made.name) if made is not None else None
-        if kind is not None and element.width in _ATOMIC_BITS:
+        answer, kind = kernel.region.answers[number], kernel.group.atomic(number)
+        if kind is not None:
             memref.atomic_rmw(kind, new[number], table, [place])
             continue
         loop = create("memref.generic_atomic_rmw", [ir.MemRefType(table.type).element_type], [table, place], regions=1)

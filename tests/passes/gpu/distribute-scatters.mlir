@@ -46,6 +46,33 @@ func.func private @sum(%t: tensor<100x64xi32>, %i: tensor<32x1xi64>, %u: tensor<
   return %r : tensor<100x64xi32>
 }
 
+// Changed: Many updates of few elements: each block combines them in a copy of its own, and the copy with the table.
+// CHECK-LABEL: gpu.func @counts
+// CHECK-SAME: %[[R:[^:]*]]: memref<256xi32>) kernel
+// CHECK-SAME: hloom.layouts = {copies = 1 : i64, kernel = "atomics", updates = 20000 : i64}
+// CHECK-SAME: known_grid_size = array<i32: 1, 1, 1>
+// CHECK: %[[COPY:.*]] = memref.view
+// CHECK: memref.store %c-2147483648_i32, %[[COPY]]
+// CHECK: gpu.barrier
+// CHECK: scf.for %{{.*}} to %c20000 step %c512
+// CHECK: memref.atomic_rmw maxs %{{.*}}, %[[COPY]]
+// CHECK: gpu.barrier
+// CHECK: %[[MOST:.*]] = memref.load %[[COPY]]
+// CHECK: memref.atomic_rmw maxs %[[MOST]], %[[R]]
+func.func private @counts(%t: tensor<256xi32>, %i: tensor<20000x1xi32>, %u: tensor<20000xi32>) -> tensor<256xi32>
+    attributes {hloom.kind = "scatter", hloom.inplace = array<i64: 0, 0>} {
+  %r = "stablehlo.scatter"(%t, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<
+      inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %x = tensor.extract %a[] : tensor<i32>
+    %y = tensor.extract %b[] : tensor<i32>
+    %s = arith.maxsi %x, %y : i32
+    %z = tensor.from_elements %s : tensor<i32>
+    stablehlo.return %z : tensor<i32>
+  }) {hloom.order = "atomics"} : (tensor<256xi32>, tensor<20000x1xi32>, tensor<20000xi32>) -> tensor<256xi32>
+  return %r : tensor<256xi32>
+}
+
 // Changed: Minima of floats by compare and swap: NaN wins, which no atomic of the hardware knows. Indices without sign are none below 0.
 // CHECK-LABEL: gpu.func @least
 // CHECK: arith.index_castui %{{.*}} : i32 to index

@@ -1,4 +1,4 @@
-// RUN: hloom-opt %s --turn-byte-weights --split-input-file | filecheck %s
+// RUN: hloom-opt %s --turn-bytes --split-input-file | filecheck %s
 
 // Changed: A bound weight of bytes, and one of floats that are seen in bytes, lie along what is summed.
 // CHECK-LABEL: func.func @main(
@@ -21,7 +21,22 @@ module attributes {hloom.target = {kind = "cuda"}} {
 
 // -----
 
-// Declined: A weight that lies so already, one that is not bound, and halves, which tensor cores transpose.
+// Changed: What is not bound, where the dot takes longer than the transpose: on the left too.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: %[[X:.*]]: tensor<2x2048x4096xi8>, %[[W:.*]]: tensor<2x2048x4096xi8>)
+// CHECK: %[[U:.*]] = stablehlo.transpose %[[X]], dims = [0, 2, 1] : (tensor<2x2048x4096xi8>) -> tensor<2x4096x2048xi8>
+// CHECK: %[[V:.*]] = stablehlo.transpose %[[W]], dims = [0, 2, 1] : (tensor<2x2048x4096xi8>) -> tensor<2x4096x2048xi8>
+// CHECK: stablehlo.dot_general %[[U]], %[[V]], batching_dims = [0] x [0], contracting_dims = [2] x [2]
+module attributes {hloom.target = {kind = "cuda", int8_flops = 1978900000000000 : i64, dram_bytes_per_second = 3350000000000 : i64, launch_ps = 2500000 : i64}} {
+  func.func @main(%x: tensor<2x2048x4096xi8>, %w: tensor<2x2048x4096xi8>) -> tensor<2x4096x4096xi32> {
+    %0 = stablehlo.dot_general %x, %w, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<2x2048x4096xi8>, tensor<2x2048x4096xi8>) -> tensor<2x4096x4096xi32>
+    return %0 : tensor<2x4096x4096xi32>
+  }
+}
+
+// -----
+
+// Declined: A weight that lies so already, a small one that is not bound, and halves, which tensor cores transpose.
 // CHECK-LABEL: func.func @main(
 // CHECK-NOT: stablehlo.transpose
 module attributes {hloom.target = {kind = "cuda"}} {
