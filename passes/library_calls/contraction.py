@@ -47,6 +47,7 @@ class Contraction:
         return isinstance(self.form, Gemm) and element == self.epilogue.element in ("f32", "f64") and not self.epilogue.ops
 
 
+_NOT_WRITTEN = "its result is of no type that the library writes"
 _EXACTLY = {"gelu": "gelu by tanh (not by erf)"}
 Test = Callable[[ir.Operation], bool]
 _PLAIN = ("f64", "i8")
@@ -65,15 +66,22 @@ def contraction_of(op: ir.Operation, is_buffer: Callable[[ir.Value], bool], may_
         return found.obstacle
     element = str(build.element_of(op.operands[0]))
     if isinstance(found, Conv) and found.makes != "output":
-        taker = Taker(found.columns, (element,), (), is_buffer, lambda _: False, may_end)
-    elif element in MULTIPLIED:
+        epilogue = gradient_epilogue(op, found, is_buffer, may_end)
+        return Contraction(found, (operands[0], operands[1]), epilogue) if epilogue else _NOT_WRITTEN
+    if element in MULTIPLIED:
         taker = Taker(found.columns, RESULTS[element], (), is_buffer, lambda _: False, may_end)
     else:
         taker = Taker(found.columns, (element, *found.results), found.activations, is_buffer, may_take, may_end)
     epilogue = Epilogue((), op.results[0]) if element in _PLAIN else read_epilogue(op, taker)
     if epilogue is None:
-        return "its result is of no type that the library writes"
+        return _NOT_WRITTEN
     return Contraction(found, (operands[0], operands[1]), epilogue)
+
+
+def gradient_epilogue(op: ir.Operation, found: Conv, is_buffer: Callable[[ir.Value], bool], may_end: Test) -> Epilogue | None:
+    """What a library does behind a convolution's gradient: it writes the type of what it reads, and nothing else."""
+    element = str(build.element_of(op.operands[0]))
+    return read_epilogue(op, Taker(found.columns, (element,), (), is_buffer, lambda _: False, may_end))
 
 
 def _bytes(value: ir.Value) -> ir.Value:

@@ -281,6 +281,29 @@ def test_phases_in_a_result_whose_dimensions_are_turned():
     np.testing.assert_array_equal(hloom.compile(layer, x, w)(x, w), layer(x, w))
 
 
+@pytest.mark.parametrize(
+    ("layout", "windows", "steps", "padding"),
+    [
+        (("NHWC", "HWIO", "NHWC"), (2, 2), (2, 2), ((1, 1), (1, 1))),
+        (("NHWC", "HWIO", "CWNH"), (2, 6), (2, 3), ((1, 0), (2, 2))),
+        (("NCHW", "OIHW", "NCHW"), (4, 6), (2, 3), ((1, 1), (2, 2))),
+        (("NWC", "WIO", "NWC"), (4,), (4,), ((3, 3),)),
+    ],
+)
+def test_phases_on_a_gpu(layout, windows, steps, padding, tmp_path):
+    """Where nothing but products takes time, windows side by side are one convolution, others one for each phase."""
+    (free := tmp_path / "free.toml").write_text(f'inherits = "sm_90a"\nlaunch_ps = 0\ndram_bytes_per_second = {10**18}\n')
+
+    def layer(x, w):
+        return lax.conv_general_dilated(x, w, (1,) * len(steps), padding, lhs_dilation=steps, dimension_numbers=layout)
+
+    extents = {"N": 2, "C": 3, "I": 3, "O": 6}
+    draw = np.random.default_rng(0).integers
+    x = draw(-3, 4, [extents.get(name, 5) for name in layout[0]]).astype(np.float32)
+    w = draw(-3, 4, [extents.get(name) or dict(zip("HW"[-len(windows) :], windows))[name] for name in layout[1]]).astype(np.float32)
+    np.testing.assert_array_equal(hloom.compile(layer, x, w, target=f"sim:{free}")(x, w), layer(x, w))
+
+
 def test_transposed_with_the_channels_first():
     layers = [replace(layer, first=True) for layer in TRANSPOSED]
     report = check(layers, "cpu-avx2", True, policy={"kernel": [{"op": "convolution", "use": "channels_first"}]}).report.text()

@@ -97,3 +97,41 @@ func.func @turned(%x: tensor<1x3x2x4xf32>, %w: tensor<1x1x4x4xf32>) -> tensor<1x
     {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x3x2x4xf32>, tensor<1x1x4x4xf32>) -> tensor<1x4x6x4xf32>
   return %0 : tensor<1x4x6x4xf32>
 }
+
+// -----
+
+// Changed: on a GPU, windows side by side: one convolution to the features of both phases, which are put in turn by a transpose.
+// CHECK-LABEL: func.func @side_by_side(
+// CHECK: %[[W:.*]] = stablehlo.concatenate {{.*}}, dim = 2 : (tensor<1x2048x1024xbf16>, tensor<1x2048x1024xbf16>) -> tensor<1x2048x2048xbf16>
+// CHECK: %[[Y:.*]] = stablehlo.convolution(%{{.*}}, %[[W]])
+// CHECK-SAME: -> tensor<8x2048x4096xf32>
+// CHECK: %[[A:.*]] = stablehlo.reshape %[[Y]] : (tensor<8x2048x4096xf32>) -> tensor<8x2x1024x4096xf32>
+// CHECK: stablehlo.transpose %[[A]], dims = [0, 2, 3, 1]
+// CHECK: stablehlo.reshape {{.*}} -> tensor<8x1024x8192xf32>
+module attributes {hloom.target = {kind = "cuda", name = "sm_90a", cpu = "sm_90a", launch_ps = 2500000 : i64, bf16_flops = 989400000000000 : i64, dram_bytes_per_second = 3350000000000 : i64}} {
+  func.func @side_by_side(%x: tensor<8x4096x2048xbf16>, %w: tensor<2x2048x1024xbf16>) -> tensor<8x1024x8192xf32> {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, f, 0], window = {pad = [[1, 1]], lhs_dilate = [2]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x4096x2048xbf16>, tensor<2x2048x1024xbf16>) -> tensor<8x1024x8192xf32>
+    return %0 : tensor<8x1024x8192xf32>
+  }
+}
+
+// -----
+
+// A gradient by the input is the library's where it writes what the library reads, and split where it stays wider.
+// CHECK-LABEL: func.func @gradients(
+// CHECK: %[[Y:.*]] = stablehlo.convolution{{.*}} lhs_dilate = [2]
+// CHECK: stablehlo.convert %[[Y]]
+// CHECK: stablehlo.concatenate
+// CHECK-NOT: lhs_dilate = [2]
+// CHECK: return
+module attributes {hloom.target = {kind = "cuda", name = "sm_90a", cpu = "sm_90a", launch_ps = 2500000 : i64, bf16_flops = 989400000000000 : i64, dram_bytes_per_second = 3350000000000 : i64}} {
+  func.func @gradients(%x: tensor<8x4096x2048xbf16>, %w: tensor<2x1024x2048xbf16>) -> (tensor<8x8192x1024xbf16>, tensor<8x8192x1024xf32>) {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, o, i]->[b, 0, f], window = {pad = [[1, 1]], lhs_dilate = [2], reverse = [true]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x4096x2048xbf16>, tensor<2x1024x2048xbf16>) -> tensor<8x8192x1024xf32>
+    %1 = stablehlo.convert %0 : (tensor<8x8192x1024xf32>) -> tensor<8x8192x1024xbf16>
+    %2 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, o, i]->[b, 0, f], window = {pad = [[1, 1]], lhs_dilate = [2], reverse = [true]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x4096x2048xbf16>, tensor<2x1024x2048xbf16>) -> tensor<8x8192x1024xf32>
+    return %1, %2 : tensor<8x8192x1024xbf16>, tensor<8x8192x1024xf32>
+  }
+}
