@@ -49,12 +49,14 @@ def traffic(kernel: ir.Operation) -> Traffic:
 
 
 def _accessed(op: ir.Operation) -> tuple[int, int]:
-    """The kernel's argument that an access reaches, and how many bytes one execution moves; none of shared memory."""
+    """The kernel's argument that an access reaches, and how many bytes one execution moves; none of what no argument holds."""
     memories = [v for v in op.operands if isinstance(v.type, ir.MemRefType)]
     outside = [v for v in op.operands if "tensormap" in str(v.type)] or [v for v in memories if not _is_shared(v.type)]
     if not outside:
         return 0, 0
     argument = _argument_of(outside[0])
+    if argument is None:
+        return 0, 0
     if op.name.startswith("nvgpu.tma"):
         boxes = [ir.MemRefType(v.type) for v in memories if _is_shared(v.type)]
         return argument, byte_size(boxes[0].element_type) * prod(boxes[0].shape) if boxes else 0
@@ -64,10 +66,13 @@ def _accessed(op: ir.Operation) -> tuple[int, int]:
     return argument, (elements[0] if elements else 1) * byte_size(ir.MemRefType(outside[0].type).element_type)
 
 
-def _argument_of(memory: ir.Value) -> int:
-    """The number of the kernel's argument that a memref is, or is a view of, or that a tensor map describes."""
+def _argument_of(memory: ir.Value) -> int | None:
+    """The number of the kernel's argument that a memref is, or is a view of, or that a tensor map describes; none of a constant."""
     while not isinstance(memory.owner, ir.Block):
-        memory = memory.owner.operation.operands[0]
+        made = memory.owner.operation
+        if not made.operands:
+            return None
+        memory = made.operands[0]
     number, kernel = ir.BlockArgument(memory).arg_number, memory.owner.owner.operation
     maps = tensor_maps(kernel)
     if isinstance(memory.type, ir.MemRefType) or not maps:

@@ -106,7 +106,13 @@ def split(block: ir.Block, inputs: int, count: int) -> Combiner | None:
     returned = list(list(block.operations)[-1].operation.operands)[: len(accumulators)]
     if any(o.regions and len(list(o.regions)) for o in combining) or not all(v in dependent for v in returned):
         return None
-    return Combiner(before, combining, values, list(returned))
+    return Combiner(before, _with_constants(before, combining), values, list(returned))
+
+
+def _with_constants(before: list[ir.Operation], combining: list[ir.Operation]) -> list[ir.Operation]:
+    """Ops that combine partial results, and before them the constants of the body that they read."""
+    read = {value for op in combining for value in op.operands}
+    return [*(op for op in before if op.name == "arith.constant" and op.results[0] in read), *combining]
 
 
 def split_scan(block: ir.Block, inputs: int, count: int) -> Combiner | None:
@@ -128,7 +134,9 @@ def split_scan(block: ir.Block, inputs: int, count: int) -> Combiner | None:
     used = {value for op in combining for value in op.operands if value in inside}
     if len(set(firsts)) > 1 or not used <= set(values) | known or any(list(op.regions) for op in combining):
         return None
-    return Combiner(before, combining, list(values), list(totals)) if all(v not in known for v in values) else None
+    if any(value in known for value in values):
+        return None
+    return Combiner(before, _with_constants(before, combining), list(values), list(totals))
 
 
 def _is_first(select: ir.Operation) -> bool:

@@ -10,7 +10,7 @@ from torch_mlir import ir
 
 from ...common.edge import RESHAPES
 from ...common.index_expression import Expr, Point, linearise
-from ...common.rewriting import create, defining_op, i64_array, shape_of, value_of
+from ...common.rewriting import create, defining_op, i64_array, integers, ops_in, producer, shape_of, value_of
 from ...common.slices import extract_slice
 from .generic import signless_element
 
@@ -45,10 +45,28 @@ def expand(source: ir.Value, groups: Sequence[Group], shape: Sequence[int]) -> i
 
 
 def window(source: ir.Value, offsets: Sequence[int], shape: Sequence[int]) -> ir.Value:
-    """The part of `source` of that shape from `offsets` on, as a tensor.extract_slice; `source` itself where that is all of it."""
+    """The part of `source` of that shape from `offsets` on, as a tensor.extract_slice; `source` itself where that is all of it.
+
+    Of a tensor.pad it is the padded part of what is inside, for kernels know padding by the op that they read.
+    """
     if list(shape) == shape_of(source):
         return source
-    return extract_slice(source, offsets, shape)
+    pad = producer(source, "tensor.pad")
+    return _part_of_padded(pad, offsets, shape) if pad is not None else extract_slice(source, offsets, shape)
+
+
+def _part_of_padded(pad: ir.Operation, offsets: Sequence[int], shape: Sequence[int]) -> ir.Value:
+    inside, starts, extents, pairs = pad.operands[0], [], [], []
+    for low, extent, offset, count in zip(integers(pad, "static_low"), shape_of(inside), offsets, shape):
+        first, end = offset - low, offset - low + count
+        start = min(max(0, first), extent)
+        starts.append(start)
+        extents.append(max(min(extent, end), start) - start)
+        pairs.append((min(max(0, -first), count), min(max(0, end - extent), count)))
+    if 0 in extents:
+        return extract_slice(pad.results[0], offsets, shape)
+    (zero,) = ops_in(pad.regions[0].blocks[0])[-1].operands
+    return surround(window(inside, starts, extents), pairs, zero)
 
 
 def surround(source: ir.Value, pairs: Sequence[tuple[int, int]], zero: ir.Value) -> ir.Value:

@@ -83,7 +83,7 @@ def _side_by_side(function: ir.Operation, most: int) -> int:
         maps = read_maps(op)
         last = dim_position(maps[-1].results[-1]) if len(maps[-1].results) else None
         made = [m for m, value in zip(maps, op.operands) if (owner := defining_op(value)) is not None and has_loop(owner)]
-        extent = ir.RankedTensorType(op.results[0].type).shape[-1] if made else 1
+        extent = ir.RankedTensorType(op.results[0].type).shape[-1] if made and last is not None else 1
         if made and all(last not in map(dim_position, m.results) for m in made) and 1 < extent <= most and most % extent == 0:
             return extent
     return 1
