@@ -25,7 +25,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import TargetView
 
-from .affine import dim_position
+from .affine import used_dims
 from .linear_index import LinearIndex, linear_results
 from .rewriting import defining_op, is_custom_call, producer, shape_of
 
@@ -88,7 +88,7 @@ class FilterLoops:
 
     @staticmethod
     def of(filters: ir.AffineMap, parallel: Sequence[bool]) -> FilterLoops:
-        loops = [d for e in filters.results if (d := dim_position(e)) is not None]
+        loops = [d for e in filters.results for d in used_dims(e)]
         *group, feature = (d for d in loops if parallel[d])
         *deep, high, wide, channel = (d for d in loops if not parallel[d])
         return FilterLoops(deep, high, wide, channel, group[0] if group else None, feature)

@@ -11,7 +11,8 @@ Consumers come before producers, so that windows go up to the arguments; several
 this a tile would compute all of what it reads a part of, for windows follow no tiles.
 
 Of a grouped convolution, which reads its input at quotients of the loop over features, a window that is not within one group grows to whole
-groups: split-loops splits the loop at them, and no kernel for windows reads at a quotient.
+groups: split-loops splits the loop at them, and no kernel for windows reads at a quotient. The transform of a filter in groups is read at
+its groups, not through the view that joins their features: blocks of which a group fills a part do not lie in one piece.
 
 Must hold: inline-producers has run. Declined: values that are returned, reshaped, or read at computed indices; dims read otherwise than by
 one loop at unit stride; empty tensors; of a convolution whose filter is in memory as Winograd's transform, parts of the pixels and of the
@@ -28,7 +29,7 @@ from ..common.rewriting import erase_unused, integer, shape_of, walk
 from ..common.scalars import Scalars
 from ..common.winograd import is_transformed
 from ..registry import register_pass
-from .inlining.inlining import SLICE, view_base, view_source
+from .inlining.inlining import SLICE, point_in_base, view_base, view_source
 from .lower_to_linalg import group_functions
 from .lowering import generic
 from .lowering.generic import Generic, is_contraction, is_tensor, quotients, read_generic
@@ -58,6 +59,8 @@ def _narrow(function: ir.Operation, source: Generic) -> None:
     with ir.InsertionPoint(source.op), source.op.location:
         for value, indexing in zip(source.inputs, source.in_maps):
             point = tuple(index_at(e, inside) for e in indexing.results)
+            if is_tensor(value) and is_transformed(base := view_base(value)):
+                value, point = base, point_in_base(value, point)
             operands.append(fitted(value, point, extents) if is_tensor(value) else value)
             maps.append(generic.affine_map(len(extents), [to_affine(index) for index in point]))
         outs = [_out(value, _of_dims(indexing, box)) for value, indexing in zip(source.outs, source.out_maps)]

@@ -23,8 +23,26 @@ func.func @main(%x: tensor<2x14x14x{channels}xf32>, %w: tensor<3x3x{depth}x{feat
 @pytest.mark.parametrize("target", ["cpu", "cpu-avx2"])
 @pytest.mark.parametrize(
     ("groups", "channels", "features", "start", "stop"),
-    [(4, 8, 36, 0, 17), (4, 32, 64, 5, 60), (1, 32, 64, 5, 60), (2, 32, 96, 50, 70)],
-    ids=["groups", "groups-inside", "winograd", "winograd-group"],
+    [
+        (4, 8, 36, 0, 17),
+        (4, 32, 64, 5, 60),
+        (1, 32, 64, 5, 60),
+        (2, 32, 96, 50, 70),
+        (2, 32, 96, 5, 92),
+        (3, 48, 144, 48, 144),
+        (3, 48, 120, 41, 79),
+        (3, 48, 120, 0, 80),
+    ],
+    ids=[
+        "groups",
+        "groups-inside",
+        "winograd",
+        "winograd-group",
+        "winograd-across",
+        "winograd-groups",
+        "winograd-partial",
+        "winograd-narrow",
+    ],
 )
 def test_features_of_a_convolution_are_sliced(groups, channels, features, start, stop, target):
     random = np.random.default_rng(0)
@@ -33,11 +51,36 @@ def test_features_of_a_convolution_are_sliced(groups, channels, features, start,
     w = random.standard_normal((3, 3, depth, features)).astype(np.float32)
     text = PROGRAM.format(groups=groups, channels=channels, depth=depth, features=features, start=start, stop=stop, count=count)
     y = np.array(hloom.compile(text, target=target).flat([x, w])[0])
+    np.testing.assert_allclose(y, np.abs(_convolution(x, w, groups)[..., start:stop]), rtol=1e-4, atol=2e-4)
+
+
+@pytest.mark.parametrize("target", ["cpu", "cpu-avx2"])
+@pytest.mark.parametrize("features", [96, 80])
+def test_features_in_groups_are_read_in_one_line(features, target):
+    random = np.random.default_rng(0)
+    x = random.standard_normal((2, 14, 14, 32)).astype(np.float32)
+    w = random.standard_normal((3, 3, 16, features)).astype(np.float32)
+    program = PROGRAM.format(groups=2, channels=32, depth=16, features=features, start=0, stop=features, count=features)
+    line = f"tensor<2x{14 * 14 * features}xf32>"
+    text = f"""
+func.func @main(%x: tensor<2x14x14x32xf32>, %w: tensor<3x3x16x{features}xf32>) -> {line} {{
+  {program[program.index("%y") : program.index("%s")]}
+  %m = stablehlo.multiply %y, %y : tensor<2x14x14x{features}xf32>
+  %r = stablehlo.reshape %m : (tensor<2x14x14x{features}xf32>) -> {line}
+  %s = stablehlo.sqrt %r : {line}
+  return %s : {line}
+}}
+"""
+    y = np.array(hloom.compile(text, target=target).flat([x, w])[0]).reshape(2, 14, 14, features)
+    np.testing.assert_allclose(y, np.abs(_convolution(x, w, 2)), rtol=1e-4, atol=2e-4)
+
+
+def _convolution(x, w, groups):
+    """Of 14 × 14 pixels and zeros around them, in f64."""
     padded = np.pad(x.astype(np.float64), ((0, 0), (1, 1), (1, 1), (0, 0)))
-    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (1, 2)).reshape(2, 14, 14, groups, depth, 3, 3)
-    filters = w.astype(np.float64).reshape(3, 3, depth, groups, features // groups)
-    expected = np.abs(np.einsum("bhwgcij,ijcgf->bhwgf", windows, filters).reshape(2, 14, 14, features)[..., start:stop])
-    np.testing.assert_allclose(y, expected, rtol=1e-4, atol=2e-4)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (1, 2)).reshape(2, 14, 14, groups, -1, 3, 3)
+    filters = w.astype(np.float64).reshape(*w.shape[:3], groups, -1)
+    return np.einsum("bhwgcij,ijcgf->bhwgf", windows, filters, optimize=True).reshape(2, 14, 14, -1)
 
 
 @pytest.mark.parametrize("target", ["cpu", "cpu-avx2"])

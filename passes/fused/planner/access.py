@@ -266,7 +266,7 @@ def _convolution(op: ir.Operation, number: int, operands: Sequence[Value], resul
     rank, spatial = len(out), list(dims.kernel_spatial_dimensions)
     ones = [1] * len(spatial)
     strides, lhs_dilation, rhs_dilation = (integers(op, name, ones) for name in ("window_strides", "lhs_dilation", "rhs_dilation"))
-    grouped = integer(op, "feature_group_count") != 1 or integer(op, "batch_group_count") != 1
+    groups = integer(op, "feature_group_count") * integer(op, "batch_group_count")  # one of the two is 1
     ranges = [*(rhs.shape[d] for d in spatial), rhs.shape[dims.kernel_input_feature_dimension]]
     left, right = [ZERO] * len(lhs.shape), [ZERO] * len(rhs.shape)
     for i, (d_in, d_kernel, d_out) in enumerate(zip(dims.input_spatial_dimensions, spatial, dims.output_spatial_dimensions)):
@@ -276,8 +276,9 @@ def _convolution(op: ir.Operation, number: int, operands: Sequence[Value], resul
         if lhs_dilation[i] != 1:
             left[d_in] = opaque(number, (out[d_out], step), lhs.shape[d_in])
     outer, inner, channel = out[dims.output_batch_dimension], var(rank + len(spatial), ranges[-1]), out[dims.output_feature_dimension]
+    group = channel // (results[0].shape[dims.output_feature_dimension] // groups)
     for dim, plain in ((dims.input_batch_dimension, outer), (dims.input_feature_dimension, inner)):
-        left[dim] = opaque(number, (plain, channel), lhs.shape[dim]) if grouped else plain
+        left[dim] = opaque(number, (plain, group), lhs.shape[dim]) if groups != 1 else plain
     right[dims.kernel_input_feature_dimension], right[dims.kernel_output_feature_dimension] = inner, channel
     images = [results[0].shape[d] for d in (dims.output_batch_dimension, *dims.output_spatial_dimensions)]
     products = winograd_products(op.operands[1], images, rhs_dilation[-2:])

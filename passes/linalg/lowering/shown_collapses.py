@@ -10,6 +10,7 @@ After:
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 from torch_mlir import ir
 
@@ -40,14 +41,29 @@ def _digits(results: list[ir.AffineExpr], shape: list[int]) -> tuple[list[list[i
     """Adjacent results that are the digits of one loop, grouped, and what each group is the digits of."""
     groups: list[list[int]] = []
     wholes: list[ir.AffineExpr] = []
-    for position, expr in enumerate(results):
-        before = results[position - 1] if position and groups[-1] == [position - 1] else None
-        if isinstance(expr, ir.AffineModExpr) and isinstance(before, ir.AffineFloorDivExpr):
-            place, number = ir.AffineModExpr(expr), ir.AffineFloorDivExpr(before)
-            if place.lhs == number.lhs and place.rhs == number.rhs == ir.AffineConstantExpr.get(shape[position]):
-                groups[-1].append(position)
-                wholes[-1] = place.lhs
-                continue
-        groups.append([position])
-        wholes.append(expr)
+    stop = len(results)
+    while stop:
+        start, whole = _run(results, shape, stop)
+        groups.insert(0, list(range(start, stop)))
+        wholes.insert(0, whole)
+        stop = start
     return groups, wholes
+
+
+def _run(results: list[ir.AffineExpr], shape: list[int], stop: int) -> tuple[int, ir.AffineExpr]:
+    """Where the longest run of digits of one expression before `stop` begins, and that expression."""
+    start = found = stop - 1
+    digits = whole = results[start]
+    while start and isinstance(digits, ir.AffineModExpr):
+        inner, place = prod(shape[start:stop]), ir.AffineModExpr(digits)
+        quotient = ir.AffineExpr.get_floor_div(place.lhs, inner)
+        start -= 1
+        if place.rhs != ir.AffineConstantExpr.get(inner):
+            break
+        if results[start] == quotient:
+            found, whole = start, place.lhs
+            break
+        if results[start] != ir.AffineExpr.get_mod(quotient, shape[start]):
+            break
+        digits = ir.AffineExpr.get_mod(place.lhs, shape[start] * inner)
+    return found, whole

@@ -396,3 +396,32 @@ func.func public @main(%x: tensor<64x1024xf32>, %g: tensor<64x1024xf32>, %m: ten
   %p = stablehlo.subtract %w, %s : tensor<1024x1024xf32>
   return %n, %o, %p : tensor<1024x1024xf32>, tensor<1024x1024xf32>, tensor<1024x1024xf32>
 }
+
+// -----
+
+// Declined: Features 5 to 60 of four groups of 16: the kernel has a loop of groups, which starts between two.
+// CHECK: code = "NOT_TILEABLE"{{.*}}a part of the features of several groups
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: call @fusion_0
+// CHECK-NEXT: call @fusion_1
+func.func @main(%x: tensor<2x14x14x32xf32>, %w: tensor<3x3x8x64xf32>) -> tensor<2x12x12x55xf32> {
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+      {batch_group_count = 1 : i64, feature_group_count = 4 : i64} : (tensor<2x14x14x32xf32>, tensor<3x3x8x64xf32>) -> tensor<2x12x12x64xf32>
+  %s = stablehlo.slice %y [0:2, 0:12, 0:12, 5:60] : (tensor<2x12x12x64xf32>) -> tensor<2x12x12x55xf32>
+  %a = stablehlo.abs %s : tensor<2x12x12x55xf32>
+  return %a : tensor<2x12x12x55xf32>
+}
+
+// -----
+
+// Changed: Two whole groups.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT: call @fusion_0
+// CHECK-NEXT: return
+func.func @main(%x: tensor<2x14x14x32xf32>, %w: tensor<3x3x8x64xf32>) -> tensor<2x12x12x32xf32> {
+  %y = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+      {batch_group_count = 1 : i64, feature_group_count = 4 : i64} : (tensor<2x14x14x32xf32>, tensor<3x3x8x64xf32>) -> tensor<2x12x12x64xf32>
+  %s = stablehlo.slice %y [0:2, 0:12, 0:12, 32:64] : (tensor<2x12x12x64xf32>) -> tensor<2x12x12x32xf32>
+  %a = stablehlo.abs %s : tensor<2x12x12x32xf32>
+  return %a : tensor<2x12x12x32xf32>
+}

@@ -166,3 +166,37 @@ func.func private @groups(%x: tensor<6x8xf32>, %w: tensor<2x36xf32>) -> tensor<6
   } -> tensor<6x17xf32>
   return %t : tensor<6x17xf32>
 }
+
+// -----
+
+// Changed: Of three groups whose filter is in memory as Winograd's transform the last two are read: the filter is read at its group.
+// CHECK: affine_map<(d0, d1, d2, d3, d4, d5) -> (d3, d4, d5, d2 floordiv 24 + 1, d2 mod 24)>
+// CHECK-LABEL: func.func private @winograd_groups
+// CHECK: %[[F:.*]] = stablehlo.custom_call @hloom.winograd_filter
+// CHECK: linalg.generic {{.*}} ins(%arg0, %[[F]] : {{.*}}) outs(%{{.*}} : tensor<8x8x48xf32>)
+#x = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0 + d3, d1 + d4, d5 + (d2 floordiv 24) * 16)>
+#w = affine_map<(d0, d1, d2, d3, d4, d5) -> (d3, d4, d5, d2)>
+#y = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1, d2)>
+#id = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+func.func private @winograd_groups(%x: tensor<10x10x48xf32>, %t: tensor<3x1x6x6x16x32xf32>) -> tensor<8x8x48xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %f = stablehlo.custom_call @hloom.winograd_filter(%t) : (tensor<3x1x6x6x16x32xf32>) -> tensor<3x3x16x3x24xf32>
+  %v = tensor.collapse_shape %f [[0], [1], [2], [3, 4]] : tensor<3x3x16x3x24xf32> into tensor<3x3x16x72xf32>
+  %e = tensor.empty() : tensor<8x8x72xf32>
+  %i = linalg.fill ins(%zero : f32) outs(%e : tensor<8x8x72xf32>) -> tensor<8x8x72xf32>
+  %c = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%x, %v : tensor<10x10x48xf32>, tensor<3x3x16x72xf32>) outs(%i : tensor<8x8x72xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %0 = arith.mulf %a, %b fastmath<contract> : f32
+    %1 = arith.addf %sum, %0 fastmath<contract> : f32
+    linalg.yield %1 : f32
+  } -> tensor<8x8x72xf32>
+  %s = tensor.extract_slice %c[0, 0, 24] [8, 8, 48] [1, 1, 1] : tensor<8x8x72xf32> to tensor<8x8x48xf32>
+  %o = tensor.empty() : tensor<8x8x48xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel", "parallel"]} ins(%s : tensor<8x8x48xf32>) outs(%o : tensor<8x8x48xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = math.absf %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<8x8x48xf32>
+  return %r : tensor<8x8x48xf32>
+}

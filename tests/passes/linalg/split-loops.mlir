@@ -210,6 +210,38 @@ func.func private @groups_by_digits(%x: tensor<4x10xf32>, %w: tensor<8x2x3xf32>)
 
 // -----
 
+// Changed: So are three digits.
+// CHECK-LABEL: func.func private @groups_by_three_digits
+// CHECK: %[[C:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<5x2x2x4xf32>)
+// CHECK: %[[R:.*]] = linalg.generic {{.*}} ins(%[[C]] : tensor<5x2x2x4xf32>)
+// CHECK: tensor.collapse_shape %[[R]] {{.*}} into tensor<80xf32>
+#gx = affine_map<(d0, d1, d2, d3) -> (d0, d1, (d2 floordiv 4) * 3 + d3)>
+#gw = affine_map<(d0, d1, d2, d3) -> (d3, d2)>
+#go = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
+#digits = affine_map<(d0) -> (d0 floordiv 16, (d0 floordiv 8) mod 2, d0 mod 8)>
+#one = affine_map<(d0) -> (d0)>
+func.func private @groups_by_three_digits(%x: tensor<5x2x6xf32>, %w: tensor<3x8xf32>) -> tensor<80xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<5x2x8xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<5x2x8xf32>) -> tensor<5x2x8xf32>
+  %c = linalg.generic {indexing_maps = [#gx, #gw, #go], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<5x2x6xf32>, tensor<3x8xf32>) outs(%f : tensor<5x2x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %s: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %s, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<5x2x8xf32>
+  %g = tensor.empty() : tensor<80xf32>
+  %r = linalg.generic {indexing_maps = [#digits, #one], iterator_types = ["parallel"]} ins(%c : tensor<5x2x8xf32>) outs(%g : tensor<80xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %0 = math.absf %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<80xf32>
+  return %r : tensor<80xf32>
+}
+
+// -----
+
 // Declined: Places that each have a window in zeros stay one loop, in however many dimensions they are read.
 // CHECK-LABEL: func.func private @windows
 // CHECK: linalg.generic {{.*}} ins(%{{.*}} : tensor<12xf32>, tensor<3xf32>) outs(%{{.*}} : tensor<10xf32>)

@@ -158,6 +158,8 @@ def _single_image(p: Group, c: Group, images: tuple[Image, ...], axes: dict[int,
     missing = [axis for axis in c.parallel if axis not in taken]
     if not _in_order(targets, p.extents(parallel), taken, c):
         return Refusal(Code.NOT_TILEABLE, "the reduced value is read at an index that does not follow the tiles")
+    if _cuts_groups(p, image):
+        return Refusal(Code.NOT_TILEABLE, "a part of the features of several groups is read, each of which is computed whole")
     folded = sorted([*missing, *c.reduced])
     if not folded:
         return {**image, **_fresh(p, axes)}
@@ -204,6 +206,19 @@ def _fresh(p: Group, axes: dict[int, Axis]) -> Image:
         axes[to] = p.axes[axis]
         image[axis] = var(to, p.axes[axis].extent)
     return image
+
+
+def _cuts_groups(p: Group, image: Image) -> bool:
+    """Whether the image is several groups of a convolution's features, and of one of them a part: the kernels have a loop of groups, which
+    starts and ends between two."""
+    terms = [term for value in p.packed for signature in p.reads[value] for index in signature for term, _ in index.terms]
+    for group in [part.atom for term in terms for part in term.parts]:
+        if group is not None and group.kind == "div":
+            features = group.parts[0].substitute(image)
+            start, stop, size = features.low, features.high + 1, group.number
+            if start // size != (stop - 1) // size and (start % size or stop % size):
+                return True
+    return False
 
 
 def _in_order(targets: Sequence[Expr], extents: Sequence[int], taken: Sequence[int], c: Group) -> bool:
