@@ -11,14 +11,16 @@ After:
 So all ops of the group have loops of their own for what is tiled. A loop is also split where another op reads its elements in digits
 (`14 * d1 + d2`, as a sum in parts reads what it sums), and where a contraction reads an operand at quotients or remainders of it alone, as
 grouped queries read the keys they share; what reads the result of such a one by the digits of a loop then reads it through a collapse.
-For CPUs a loop is split whose body chooses among up to eight values by its remainder, as what is put in turn (stacks, pixels, the rests of
-a pool's strides) does: each turn then reads neighbours, and the results of a turn are stored at once (passes/vector/nests/turns.py).
+For CPUs a loop is split that walks parts of lines, or lines in another order, as one row (`x[d0, d1 floordiv 40, d1 mod 40]`, what is left
+of a reshape of columns, or of a transposition), and one whose body chooses among up to eight values by its remainder, as what is put in
+turn (stacks, pixels, the rests of a pool's strides) does: each turn then reads neighbours, and the results of a turn are stored at once
+(passes/vector/nests/turns.py).
 collapse-loop-dims joins again what nothing holds apart.
 
 Dims and loops that are one at every use are an axis, and an axis is cut in all its places or in none. Must hold: narrow-producers has run.
-Declined: axes that are summed, read at computed indices or otherwise than by a loop, and those whose places each have a window of taps in
-zeros; reshapes whose dims have no common factors (6 as 2x3 and as 3x2), and those that join dims of a contraction's result alone, which
-fold-views lets it compute in the joined shape.
+Declined: axes that are summed, but for such rows whose sums may be taken in any order; axes that are read at computed indices or otherwise
+than by a loop, and those whose places each have a window of taps in zeros; reshapes whose dims have no common factors (6 as 2x3 and as
+3x2), and those that join dims of a contraction's result alone, which fold-views lets it compute in the joined shape.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from torch_mlir import ir
 from hloom.dialects.target import target_of
 
 from ..common.affine import dim_position, index_at, to_affine, used_dims
+from ..common.combiner import SEQUENTIAL
 from ..common.edge import RESHAPES, before_edge
 from ..common.index_expression import Expr, delinearise, digits_of, linearise, loops_of
 from ..common.rewriting import defining_op, erase_unused, i64_attr, integer, producer, replace, shape_of, value_of, walk
@@ -53,14 +56,14 @@ Place = tuple[ir.Value, int] | tuple[ir.Operation, int]
 
 @register_pass("split-loops", "splits loops where other ops of the group walk the same elements in more dimensions")
 def split_loops(module: ir.Operation) -> None:
-    stores_in_turn = target_of(module).kind == "cpu"
+    for_cpu = target_of(module).kind == "cpu"
     for function in group_functions(module):
         with module.context, function.location:
             for reader in walk(function, "linalg.generic"):
                 show_collapses(reader, _wants_cuts)
             nests = [read_generic(op) for op in walk(function, "linalg.generic")]
-            axes = _Axes(nests)
-            if axes.cut(stores_in_turn):
+            axes = _Axes(nests, for_cpu)
+            if axes.cut():
                 _rebuild(function, nests, axes)
 
 
@@ -73,8 +76,9 @@ def _wants_cuts(producer: ir.Operation) -> bool:
 class _Axes:
     """The axes of a function's generics, and where they are cut: an axis is an extent, a cut the product of the factors behind it."""
 
-    def __init__(self, nests: Sequence[Generic]):
+    def __init__(self, nests: Sequence[Generic], for_cpu: bool):
         self.nests = nests
+        self.for_cpu = for_cpu
         self.made = {result for nest in nests for result in nest.op.results}
         self.parent: dict[Place, Place] = {}
         self.whole: set[Place] = set()
@@ -87,12 +91,13 @@ class _Axes:
                     self._tie(nest, value, indexing)
             for extract in walk(nest.op, "tensor.extract"):
                 self._keep_whole(extract.operands[0])
-            self.whole |= {(nest.op, loop) for loop in _windows(nest)}
-            self.whole |= {(nest.op, i) for i, kind in enumerate(nest.iterators) if kind != PARALLEL}
+            self.whole |= {(nest.op, loop) for loop in _windows(nest) | _in_order(nest)}
         for value in self.made:
             if any(use.owner.operation.name == "tensor.insert_slice" for use in value.uses):
                 self._keep_whole(value)
-        self.whole = {self.find(place) for place in self.whole}
+        lines = {self.find((nest.op, loop)) for nest in nests for loop, _ in _lines(nest)} if for_cpu else set()
+        summed = {self.find((nest.op, i)) for nest in nests for i, kind in enumerate(nest.iterators) if kind != PARALLEL}
+        self.whole = {self.find(place) for place in self.whole} | (summed - lines)
 
     def _tie(self, nest: Generic, value: ir.Value, indexing: ir.AffineMap) -> None:
         for d, (expression, extent) in enumerate(zip(indexing.results, shape_of(value))):
@@ -122,11 +127,11 @@ class _Axes:
         bounds = [extent, *sorted(self.cuts_of(place), reverse=True), 1]
         return [outer // inner for outer, inner in pairwise(bounds)]
 
-    def cut(self, stores_in_turn: bool) -> bool:
+    def cut(self) -> bool:
         """Cuts the axes until every view between two generics that can be is a view of equal factors; whether any was cut."""
         for nest in self.nests:
-            turns = _turns(nest) if stores_in_turn else []
-            for loop, steps in quotients(nest) if is_contraction(nest) else turns:
+            on_cpu = [*_lines(nest), *_turns(nest)] if self.for_cpu else []
+            for loop, steps in quotients(nest) if is_contraction(nest) else on_cpu:
                 self._add({(nest.op, loop): steps}, {(nest.op, loop): nest.extents[loop]})
         for place, extent, steps in self.digits:
             self._add({place: steps}, {place: extent})
@@ -201,6 +206,18 @@ def _turns(nest: Generic) -> list[tuple[int, set[int]]]:
         if index is not None and count is not None and 1 < count <= _MOST_TURNS:
             found.setdefault(integer(index, "dim"), set()).add(count)
     return list(found.items())
+
+
+def _lines(nest: Generic) -> list[tuple[int, set[int]]]:
+    """(loop, steps) of the loops whose remainders are read: of each line a part, or lines in another order."""
+    return quotients(nest, ("mod",))
+
+
+def _in_order(nest: Generic) -> set[int]:
+    """The loops whose steps are taken in order, or have a result each."""
+    summed = {loop for loop, kind in enumerate(nest.iterators) if kind != PARALLEL}
+    shown = {loop for indexing in nest.out_maps for expression in indexing.results for loop in used_dims(expression)}
+    return summed if SEQUENTIAL in nest.op.attributes or shown & summed else set()
 
 
 def _windows(nest: Generic) -> set[int]:

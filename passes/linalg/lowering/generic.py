@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -203,8 +203,8 @@ def is_contraction(generic: Generic) -> bool:
     return summed_product(generic.block) is not None
 
 
-def quotients(generic: Generic) -> list[tuple[int, set[int]]]:
-    """(loop, steps) of each quotient and remainder of one loop in the inputs' maps, and where they cut it."""
+def quotients(generic: Generic, kinds: Collection[str] = ("div", "mod")) -> list[tuple[int, set[int]]]:
+    """(loop, steps) of each quotient and remainder (or of one of these kinds) of one loop in the inputs' maps, and where they cut it."""
     expressions = [index_at(expression, loops_of(generic.extents)) for indexing in generic.in_maps for expression in indexing.results]
-    found = [cuts(atom) for index in expressions for atom, _ in index.terms if not atom.is_plain]
+    found = [cuts(atom) for index in expressions for atom, _ in index.terms if atom.kind in kinds]
     return [(loop, steps) for loop, steps in found if loop is not None]

@@ -70,8 +70,8 @@ def scheduled(axes: Axes, target: TargetView) -> dict[int, int]:
 
 def _sums_rows(op: TileOp) -> bool:
     """Whether an op sums whole rows of its first input: a group's channels, read at `4 * g + c`, are no window of a picture's line."""
-    row = dim_position(op.maps[0].results[-1])
-    return row is not None and not op.parallel[row]
+    row = used_dims(op.maps[0].results[-1])
+    return bool(row) and not any(op.parallel[d] for d in row)
 
 
 def _in_loop_order(axes: Axes, root: TileOp) -> list[int]:

@@ -338,3 +338,65 @@ func.func private @many(%a: tensor<24xf32>) -> tensor<45x24xf32> attributes {hlo
   } -> tensor<45x24xf32>
   return %r : tensor<45x24xf32>
 }
+
+// -----
+
+// Changed: columns of lines, as one row, are summed and written line by line: no index is a quotient. A made value's axis goes along.
+// CHECK-DAG: #[[$LINES:.*]] = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+// CHECK-LABEL: func.func private @columns
+// CHECK: linalg.generic {{.*}}["parallel", "parallel", "parallel"]} ins(%{{.*}} : tensor<4x7x9xf32>) outs(%{{.*}} : tensor<4x7x5xf32>)
+// CHECK: linalg.generic {indexing_maps = [#[[$LINES]], {{.*}}["parallel", "reduction", "reduction"]} ins(%{{.*}} : tensor<4x7x5xf32>)
+// CHECK-NOT: tensor<4x35xf32>) outs
+#digits = affine_map<(d0, d1) -> (d0, d1 floordiv 5, d1 mod 5 + 2)>
+#whole = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+func.func private @columns(%x: tensor<4x7x9xf32>) -> (tensor<4x35xf32>, tensor<4xf32>) attributes {hloom.kind = "multi_reduce"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x35xf32>
+  %a = linalg.generic {indexing_maps = [#digits, #whole], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<4x7x9xf32>) outs(%e : tensor<4x35xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %0 = arith.mulf %p, %p : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x35xf32>
+  %t = tensor.empty() : tensor<4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%t : tensor<4xf32>) -> tensor<4xf32>
+  %r = linalg.generic {indexing_maps = [#whole, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%a : tensor<4x35xf32>) outs(%f : tensor<4xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %0 = arith.addf %o, %p : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  return %a, %r : tensor<4x35xf32>, tensor<4xf32>
+}
+
+// -----
+
+// Unchanged: what repeats elements, of which no remainder is read, and a scan, whose steps are taken in order.
+// CHECK-LABEL: func.func private @repeated
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<4x28xf32>)
+// CHECK: linalg.generic {{.*}}["parallel", "reduction"]} ins(%{{.*}} : tensor<4x7x9xf32>)
+#quotient = affine_map<(d0, d1) -> (d0, d1 floordiv 4)>
+#digits = affine_map<(d0, d1) -> (d0, d1 floordiv 5, d1 mod 5)>
+#whole = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+func.func private @repeated(%y: tensor<4x7xf32>, %x: tensor<4x7x9xf32>) -> (tensor<4x28xf32>, tensor<4x35xf32>, tensor<4xf32>) attributes {hloom.kind = "multi_reduce"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x28xf32>
+  %a = linalg.generic {indexing_maps = [#quotient, #whole], iterator_types = ["parallel", "parallel"]}
+      ins(%y : tensor<4x7xf32>) outs(%e : tensor<4x28xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %0 = arith.mulf %p, %p : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x28xf32>
+  %s = tensor.empty() : tensor<4x35xf32>
+  %t = tensor.empty() : tensor<4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%t : tensor<4xf32>) -> tensor<4xf32>
+  %r:2 = linalg.generic {indexing_maps = [#digits, #whole, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<4x7x9xf32>) outs(%s, %f : tensor<4x35xf32>, tensor<4xf32>) {
+  ^bb0(%p: f32, %o: f32, %q: f32):
+    %0 = arith.addf %q, %p : f32
+    linalg.yield %0, %0 : f32, f32
+  } -> (tensor<4x35xf32>, tensor<4xf32>)
+  return %a, %r#0, %r#1 : tensor<4x28xf32>, tensor<4x35xf32>, tensor<4xf32>
+}

@@ -439,3 +439,25 @@ func.func private @windows_of_a_line(%x: tensor<3x4096xf32>) -> tensor<3x1024xf3
   } -> tensor<3x1024xf32>
   return %r : tensor<3x1024xf32>
 }
+
+// -----
+
+// Changed: so are groups of channels of whose rows every second element is summed.
+// CHECK-LABEL: func.func private @every_second
+// CHECK: scf.forall (%[[B:.*]], %[[G:.*]]) in (3, 4)
+#second = affine_map<(d0, d1, d2, d3) -> (d0, d1 * 4 + d2, d3 * 2)>
+#within = affine_map<(d0, d1, d2, d3) -> (d2, d3)>
+#sum = affine_map<(d0, d1, d2, d3) -> (d0, d1)>
+func.func private @every_second(%x: tensor<3x17x4998xf32>) -> tensor<3x4xf32> attributes {hloom.kind = "reduce"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<3x4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<3x4xf32>) -> tensor<3x4xf32>
+  %w = tensor.empty() : tensor<4x2499xf32>
+  %r = linalg.generic {indexing_maps = [#second, #within, #sum], iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+      ins(%x, %w : tensor<3x17x4998xf32>, tensor<4x2499xf32>) outs(%f : tensor<3x4xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %0 = arith.addf %c, %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<3x4xf32>
+  return %r : tensor<3x4xf32>
+}
