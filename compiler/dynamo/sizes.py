@@ -43,10 +43,13 @@ class BySizes(Code):
         self.compiled = compiled
         self.made: OrderedDict[Any, Callable[..., Any]] = OrderedDict()
         self.passed = _passed(module)
+        placeholders = module.graph.find_nodes(op="placeholder")
+        self.open = [(number, isinstance(node.meta.get("val"), torch.Tensor)) for number, node in enumerate(placeholders) if is_open(node)]
+        """Operands that sizes are known by, and which are tensors; the others are the same at every call, as dynamo saw to."""
 
     def __call__(self, *operands: Any) -> Any:
         given = unboxed(operands)
-        lengths = {number: each for number, each in enumerate(given) if isinstance(each, torch.SymInt)}
+        lengths = {number: given[number] for number, _ in self.open if isinstance(given[number], torch.SymInt)}
         if not lengths:
             return self._of_numbers(given)
         made = list(self._of_numbers([_SOME_LENGTH if number in lengths else each for number, each in enumerate(given)]))
@@ -55,13 +58,14 @@ class BySizes(Code):
         return made
 
     def _of_numbers(self, given: list[Any]) -> Any:
-        key = tuple((tuple(each.shape), each.stride()) if isinstance(each, torch.Tensor) else each for each in given)
-        if key not in self.made:
-            self.made[key] = self._specialised(given)
+        key = tuple([(each.shape, each.stride()) if tensor else each for n, tensor in self.open for each in (given[n],)])
+        made = self.made.get(key)
+        if made is None:
+            made = self.made[key] = self._specialised(given)
             if len(self.made) > MOST:
                 self.made.popitem(last=False)
         self.made.move_to_end(key)
-        return self.made[key](given)
+        return made(given)
 
     def _specialised(self, operands: Sequence[Any]) -> Callable[..., Any]:
         with unset_fake_temporarily(), torch.no_grad(), FakeTensorMode(allow_non_fake_inputs=True):

@@ -37,6 +37,17 @@ def test_polynomials_of_degrees_that_are_data():
         torch.testing.assert_close(got, wanted, rtol=1e-9, atol=1e-9, equal_nan=True)
 
 
+def test_logarithms_of_gamma():
+    """Nearly every f32 is the one next to the value, beside its zeros too."""
+    ends = torch.tensor(
+        [0.0, -0.0, math.inf, -math.inf, math.nan, 1, 2, 1 + 2**-23, 2 - 2**-23, 1e-40, -1e-40, 3e38, -1, -1e30, -2.4570247]
+    )
+    x = torch.cat([ends, torch.linspace(-40, 40, 999), torch.linspace(0, 3, 999), torch.logspace(-30, 30, 99)])
+    wanted = torch.lgamma(x.double())
+    torch.testing.assert_close(_compiled(torch.lgamma, x), wanted.float(), rtol=2**-23, atol=0, equal_nan=True)
+    torch.testing.assert_close(_compiled(torch.lgamma, x.double()), wanted, rtol=1e-13, atol=1e-14, equal_nan=True)
+
+
 def test_incomplete_gamma_functions_are_the_rest_of_each_other():
     """Eager's are right to 9 digits where the order is near: beside it these are exact in f32."""
     order = torch.cat([torch.linspace(0.01, 4, 30), torch.linspace(5, 300, 30), torch.tensor([0.0, math.inf, math.nan, -1.0, 1e-6])])[

@@ -7,68 +7,16 @@ P(a, x) = x^a e^-x / Γ(a) · (1/a + x/(a(a+1)) + …), Q = 1 - P; where x is sm
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from torch_mlir import ir
 
-from hloom.passes.common.rewriting import value_of
 from hloom.passes.stablehlo.support import build
 
 from ..torch_registry import TorchOp, torch_lowering
+from .gamma import LANCZOS_G, Real, lanczos, log_gamma, select
 
 _STEPS, _EXACT, _BIG = 5000, 2.0**-53, 2.0**52
-_LANCZOS_G = 6.024680040776729583740234375
-_LANCZOS_ABOVE = (
-    0.006061842346248906525783753964555936883222, 0.5098416655656676188125178644804694509993, 19.51992788247617482847860966235652136208,
-    449.9445569063168119446858607650988409623, 6955.999602515376140356310115515198987526, 75999.29304014542649875303443598909137092,
-    601859.6171681098786670226533699352302507, 3481712.15498064590882071018964774556468, 14605578.08768506808414169982791359218571,
-    43338889.32467613834773723740590533316085, 86363131.28813859145546927288977868422342, 103794043.1163445451906271053616070238554,
-    56906521.91347156388090791033559122686859,
-)  # fmt: skip
-_LANCZOS_BELOW = (
-    1.0, 66.0, 1925.0, 32670.0, 357423.0, 2637558.0, 13339535.0, 45995730.0, 105258076.0, 150917976.0, 120543840.0, 39916800.0, 0.0,
-)  # fmt: skip
-
-
-class _Real:
-    """Values under the signs of arithmetic."""
-
-    def __init__(self, value: ir.Value):
-        self.value = value
-
-    def __add__(self, other: _Real | float) -> _Real:
-        return self._with("add", other)
-
-    def __sub__(self, other: _Real | float) -> _Real:
-        return self._with("subtract", other)
-
-    def __mul__(self, other: _Real | float) -> _Real:
-        return self._with("multiply", other)
-
-    def __truediv__(self, other: _Real | float) -> _Real:
-        return self._with("divide", other)
-
-    def __rsub__(self, other: float) -> _Real:
-        return self.of(other) - self
-
-    def __rtruediv__(self, other: float) -> _Real:
-        return self.of(other) / self
-
-    def is_(self, direction: str, other: _Real | float) -> ir.Value:
-        return build.compare(direction, self.value, self.of(other).value)
-
-    def of(self, number: _Real | float) -> _Real:
-        return number if isinstance(number, _Real) else _Real(build.full_like(self.value, number))
-
-    def by(self, name: str) -> _Real:
-        return _Real(build.elementwise(name, self.value))
-
-    def _with(self, name: str, other: _Real | float) -> _Real:
-        return _Real(build.elementwise(name, self.value, self.of(other).value))
-
-
-def _select(chosen: ir.Value, x: _Real, y: _Real | float) -> _Real:
-    return _Real(build.select(chosen, x.value, x.of(y).value))
 
 
 def _and(x: ir.Value, y: ir.Value) -> ir.Value:
@@ -88,69 +36,50 @@ def igammac(op: TorchOp, a: ir.Value, x: ir.Value) -> ir.Value:
 def _incomplete(op: TorchOp, order: ir.Value, place: ir.Value, upper: bool) -> ir.Value:
     """At the ends of the range by rule; elsewhere by what does not cancel, or 1 less that."""
     wide = ir.F64Type.get()
-    order, place = (_Real(build.convert(op.operand(each), wide)) for each in (order, place))
+    order, place = (Real(build.convert(op.operand(each), wide)) for each in (order, place))
     plain = _and(_and(order.is_("GT", 0), place.is_("GT", 0)), _and(order.is_("LT", math.inf), place.is_("LT", math.inf)))
-    a, x = (_select(plain, each, 1.0) for each in (order, place))
+    a, x = (select(plain, each, 1.0) for each in (order, place))
     by_fraction = _and(x.is_("GT", 1.1), x.is_("GE", a))
     near = x.is_("LE", 0.5)
-    small = _select(near, -0.4 / _select(near, x, 0.5).by("log"), x * 1.1).is_("GE", a)
+    small = select(near, -0.4 / select(near, x, 0.5).by("log"), x * 1.1).is_("GE", a)
     by_tail = _and(small, x.is_("LE", 1.1))
     by_series = build.elementwise("not", build.elementwise("or", by_fraction, by_tail))
     if not upper:  # the series has no less of the lower part where the order is small
         by_series = build.elementwise("or", by_series, _and(by_tail, x.is_("LE", 1)))
         by_tail = _and(by_tail, x.is_("GT", 1))
     factor = _factor(a, x)
-    low = _series(_select(by_series, a, 1.0), _select(by_series, x, 0.0)) * factor / a
-    high = _select(by_fraction, _fraction(_select(by_fraction, a, 1.0), _select(by_fraction, x, 1e9)) * factor, _tail(a, x, by_tail))
-    made = _select(by_series, 1 - low if upper else low, high if upper else 1 - high)
+    low = _series(select(by_series, a, 1.0), select(by_series, x, 0.0)) * factor / a
+    high = select(by_fraction, _fraction(select(by_fraction, a, 1.0), select(by_fraction, x, 1e9)) * factor, _tail(a, x, by_tail))
+    made = select(by_series, 1 - low if upper else low, high if upper else 1 - high)
     return build.convert(_at_ends(order, place, plain, made, upper).value, op.element)
 
 
-def _at_ends(a: _Real, x: _Real, plain: ir.Value, made: _Real, upper: bool) -> _Real:
+def _at_ends(a: Real, x: Real, plain: ir.Value, made: Real, upper: bool) -> Real:
     none, all_ = (1.0, 0.0) if upper else (0.0, 1.0)
-    end = _select(x.is_("EQ", math.inf), x.of(all_), a.of(math.nan))
-    end = _select(a.is_("EQ", math.inf), _select(x.is_("EQ", math.inf), a.of(math.nan), none), end)
-    end = _select(x.is_("EQ", 0), x.of(none), end)
-    end = _select(a.is_("EQ", 0), _select(x.is_("GT", 0), a.of(all_), math.nan), end)
+    end = select(x.is_("EQ", math.inf), x.of(all_), a.of(math.nan))
+    end = select(a.is_("EQ", math.inf), select(x.is_("EQ", math.inf), a.of(math.nan), none), end)
+    end = select(x.is_("EQ", 0), x.of(none), end)
+    end = select(a.is_("EQ", 0), select(x.is_("GT", 0), a.of(all_), math.nan), end)
     outside = build.elementwise("or", a.is_("LT", 0), x.is_("LT", 0))
-    return _select(plain, made, _select(outside, a.of(math.nan), end))
+    return select(plain, made, select(outside, a.of(math.nan), end))
 
 
-def _factor(a: _Real, x: _Real) -> _Real:
+def _factor(a: Real, x: Real) -> Real:
     """x^a e^-x / Γ(a); near the order by Lanczos' sum, as the logarithms cancel there."""
-    logarithm = a * x.by("log") - x - _log_gamma(a)
-    base = a + (_LANCZOS_G - 0.5)
-    root = (base / math.e).by("sqrt") / _lanczos(a)
-    share = (x - a - (_LANCZOS_G - 0.5)) / base
-    exponent = a * (share.by("log_plus_one") - share) + x * (0.5 - _LANCZOS_G) / base
+    logarithm = a * x.by("log") - x - log_gamma(a)
+    base = a + (LANCZOS_G - 0.5)
+    root = (base / math.e).by("sqrt") / lanczos(a)
+    share = (x - a - (LANCZOS_G - 0.5)) / base
+    exponent = a * (share.by("log_plus_one") - share) + x * (0.5 - LANCZOS_G) / base
     close = (a - x).by("abs").is_("LE", a * 0.4)
-    share = _select(close, share, 0.0)
-    direct = (a - x).by("exponential") * _Real(build.elementwise("power", (x / base).value, a.value))
+    share = select(close, share, 0.0)
+    direct = (a - x).by("exponential") * Real(build.elementwise("power", (x / base).value, a.value))
     small = _and(a.is_("LT", 200), x.is_("LT", 200))
-    return _select(close, root * _select(small, direct, exponent.by("exponential")), logarithm.by("exponential"))
+    return select(close, root * select(small, direct, exponent.by("exponential")), logarithm.by("exponential"))
 
 
-def _log_gamma(a: _Real) -> _Real:
-    return _Real(value_of("chlo.lgamma", a.value.type, [a.value]))
-
-
-def _lanczos(a: _Real) -> _Real:
-    """A ratio of polynomials: in 1/a above 1, so that no power overflows."""
-    large = a.is_("GT", 1)
-    y = _select(large, 1 / a, a)
-    above, below = (_select(large, _powers(y, each[::-1]), _powers(y, each)) for each in (_LANCZOS_ABOVE, _LANCZOS_BELOW))
-    return above / below
-
-
-def _powers(y: _Real, coefficients: Sequence[float]) -> _Real:
-    total = y.of(coefficients[0])
-    for coefficient in coefficients[1:]:
-        total = total * y + coefficient
-    return total
-
-
-def _series(a: _Real, x: _Real) -> _Real:
-    def step(number: _Real, state: list[_Real]) -> tuple[list[_Real], ir.Value]:
+def _series(a: Real, x: Real) -> Real:
+    def step(number: Real, state: list[Real]) -> tuple[list[Real], ir.Value]:
         total, term, at = state
         at = at + 1
         term = term * x / at
@@ -159,24 +88,24 @@ def _series(a: _Real, x: _Real) -> _Real:
     return _repeated([a.of(1.0), a.of(1.0), a], step)[0]
 
 
-def _tail(a: _Real, x: _Real, chosen: ir.Value) -> _Real:
+def _tail(a: Real, x: Real, chosen: ir.Value) -> Real:
     """The upper part where x and the order are small, without the difference from 1."""
-    a, x = _select(chosen, a, 1.0), _select(chosen, x, 0.0)
+    a, x = select(chosen, a, 1.0), select(chosen, x, 0.0)
 
-    def step(number: _Real, state: list[_Real]) -> tuple[list[_Real], ir.Value]:
+    def step(number: Real, state: list[Real]) -> tuple[list[Real], ir.Value]:
         total, factor = state
         factor = factor * (x.of(0.0) - x) / number
         term = factor / (a + number)
         return [total + term, factor], term.by("abs").is_("LE", (total + term).by("abs") * _EXACT)
 
     total, _ = _repeated([a.of(0.0), a.of(1.0)], step)
-    power = a * _select(chosen, x, 1.0).by("log")
-    first = (power - _log_gamma(a + 1)).by("exponential_minus_one")
-    return 0.0 - first - (power - _log_gamma(a)).by("exponential") * total
+    power = a * select(chosen, x, 1.0).by("log")
+    first = (power - log_gamma(a + 1)).by("exponential_minus_one")
+    return 0.0 - first - (power - log_gamma(a)).by("exponential") * total
 
 
-def _fraction(a: _Real, x: _Real) -> _Real:
-    def step(number: _Real, state: list[_Real]) -> tuple[list[_Real], ir.Value]:
+def _fraction(a: Real, x: Real) -> Real:
+    def step(number: Real, state: list[Real]) -> tuple[list[Real], ir.Value]:
         answer, p, p_before, q, q_before = state
         y = 1 - a + number
         z = x + y + 1 + number
@@ -184,16 +113,16 @@ def _fraction(a: _Real, x: _Real) -> _Real:
         p, p_before = p * z - p_before * across, p
         q, q_before = q * z - q_before * across, q
         is_number = q.is_("NE", 0)
-        ratio = _select(is_number, p / q, answer)
+        ratio = select(is_number, p / q, answer)
         done = _and(is_number, (answer - ratio).by("abs").is_("LE", ratio.by("abs") * _EXACT))
-        scale = _select(p.by("abs").is_("GT", _BIG), p.of(1 / _BIG), 1.0)
+        scale = select(p.by("abs").is_("GT", _BIG), p.of(1 / _BIG), 1.0)
         return [ratio, *(each * scale for each in (p, p_before, q, q_before))], done
 
     p, q = x + 1, (x - a + 2) * x
     return _repeated([p / q, p, x.of(1.0), q, x], step)[0]
 
 
-def _repeated(state: list[_Real], step: Callable[[_Real, list[_Real]], tuple[list[_Real], ir.Value]]) -> list[_Real]:
+def _repeated(state: list[Real], step: Callable[[Real, list[Real]], tuple[list[Real], ir.Value]]) -> list[Real]:
     """The state after as many steps, from 1 on, as each element needs."""
     like = state[0]
     shape, index = build.shape_of(like.value), build.tensor([], build.element_of(like.value))
@@ -207,8 +136,8 @@ def _repeated(state: list[_Real], step: Callable[[_Real, list[_Real]], tuple[lis
         return _and(few, build.elementwise("not", all_))
 
     def stepped(number: ir.Value, done: ir.Value, *before: ir.Value) -> list[ir.Value]:
-        after, exact = step(_Real(build.broadcast(number, shape, [])), [_Real(each) for each in before])
+        after, exact = step(Real(build.broadcast(number, shape, [])), [Real(each) for each in before])
         kept = [build.select(done, old, new.value) for old, new in zip(before, after)]
         return [build.add(number, build.full(index, 1)), build.elementwise("or", done, exact), *kept]
 
-    return [_Real(value) for value in build.while_loop([start, done, *(each.value for each in state)], goes_on, stepped)[2:]]
+    return [Real(value) for value in build.while_loop([start, done, *(each.value for each in state)], goes_on, stepped)[2:]]

@@ -39,13 +39,6 @@ def erfinv(op: TorchOp, x: ir.Value) -> ir.Value:
     return _in_chlo(op, "erf_inv", x)
 
 
-@torch_lowering("aten.lgamma", "aten.special_gammaln")
-def lgamma(op: TorchOp, x: ir.Value) -> ir.Value:
-    """In f64: chlo's series cancels near the zeros at 1 and 2."""
-    wide = build.convert(op.operand(x), ir.F64Type.get())
-    return build.convert(value_of("chlo.lgamma", wide.type, [wide]), op.element)
-
-
 @torch_lowering("aten.digamma", "aten.special_digamma", "aten.special_psi")
 def digamma(op: TorchOp, x: ir.Value) -> ir.Value:
     """chlo's, but at a zero the infinity of the other sign, as torch has it."""
