@@ -129,11 +129,10 @@ def _split(loop: ir.Operation, index: int, plan: _Plan) -> ir.Operation:
             if len(op.results) == 1 and op.results[0] in plan.path:
                 with op.location, ir.InsertionPoint(op):
                     parts[op.results[0]] = _parts(op, plan, parts)
-        values = list(loops.terminator(body).operands)
-        yielded = [*values[:index], *parts[values[index]], *values[index + 1 :]]
         with loop.location, ir.InsertionPoint.at_block_begin(body):
             argument.replace_all_uses_with(_whole(parts[argument], plan, shape))
-        return yielded
+        values = list(loops.terminator(body).operands)  # another carry may be the argument
+        return [*values[:index], *parts[values[index]], *values[index + 1 :]]
 
     new = loops.rebuild(loop, [*inits[:index], *pieces, *inits[index + 1 :]], fill)
     _replace_others(loop.results, new.results, index)
