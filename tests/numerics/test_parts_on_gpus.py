@@ -52,3 +52,15 @@ def test_logarithms_of_sums_so_far_in_bf16():
     """What combines partial results has constants of its own."""
     x = jnp.asarray(np.random.default_rng(0).standard_normal((6, 32), np.float32), jnp.bfloat16)
     agree(lambda x: lax.cumlogsumexp(jnp.tanh(x)), x, tolerance=0.02)
+
+
+def test_a_window_made_of_other_elements():
+    """What is written into the carry is computed of elements that other blocks still read: not in place."""
+
+    def function(x):
+        def step(i, x):
+            return lax.dynamic_update_slice(x, jnp.tanh(lax.cummax(x)[:2] * 0.2), (i, 0, 0))
+
+        return lax.fori_loop(0, 3, step, x)
+
+    agree(function, np.random.default_rng(0).standard_normal((16, 2, 32), np.float32), tolerance=1e-6)

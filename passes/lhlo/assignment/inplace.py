@@ -187,13 +187,13 @@ def _window(source: ir.Value, starts: list[ir.Value]) -> _Access:
     return _Access(tuple(named))
 
 
-def _known_window(source: ir.Value, update: ir.Value, starts: list[ir.Value]) -> _Access:
-    """How a slice reads the elements that an update of `source` at these starts writes, where they are constant and in bounds."""
+def _known_window(source: ir.Value, update: ir.Value, starts: list[ir.Value]) -> _Access | None:
+    """How a slice reads the elements that an update of `source` at these starts writes; None unless they are constant and in bounds."""
     constants = [constant for start in starts if (constant := producer(start, "stablehlo.constant")) is not None]
     places = [ir.DenseIntElementsAttr(constant.attributes["value"])[0] for constant in constants]
     room = [whole - size for whole, size in zip(ir.ShapedType(source.type).shape, ir.ShapedType(update.type).shape)]
     within = len(places) == len(starts) and all(0 <= place <= most for place, most in zip(places, room))
-    return _moved(_SAME, places) if within else _ELSEWHERE
+    return _moved(_SAME, places) if within else None
 
 
 def _elementwise(result: ir.Value, operands: list[ir.Value], found: dict[ir.Value, _Access]) -> _Access:
