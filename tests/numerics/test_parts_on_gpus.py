@@ -64,3 +64,13 @@ def test_a_window_made_of_other_elements():
         return lax.fori_loop(0, 3, step, x)
 
     agree(function, np.random.default_rng(0).standard_normal((16, 2, 32), np.float32), tolerance=1e-6)
+
+
+def test_a_reduction_that_is_read_in_turn():
+    """Its results, in registers, are fewer than the elements made of them."""
+
+    def function(x):
+        y = lax.reduce_window(x, jnp.inf, lax.min, (1, 3, 3, 3), (1, 1, 3, 1), ((0, 0), (1, 1), (0, 0), (1, 1)))
+        return jnp.tanh(jnp.tile(y.reshape(3, 128), (1, 2))[:, :192].reshape(3, 3, 64) * 0.2)
+
+    agree(function, np.random.default_rng(0).standard_normal((3, 2, 3, 64), np.float32), tolerance=1e-6)

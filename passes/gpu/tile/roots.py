@@ -125,7 +125,11 @@ class Roots:
         for access in found:
             if not isinstance(access.value, Reduced) or not wanted <= access.loops():
                 continue
-            at = [next((i for i, steps in enumerate(access.indices) if steps.terms == {d: 1}), None) for d in range(len(bounds))]
+            places = [e.bound for e in shape_of(access.tensor)]  # of `d mod n` the steps are those of `d`
+            at = [
+                next((i for i, steps in enumerate(access.indices) if steps.terms == {d: 1} and places[i] == bounds[d]), None)
+                for d in range(len(bounds))
+            ]
             if all(at[d] is not None for d in wanted):
                 return access.value.layout.project([at[d] if d in wanted else None for d in range(len(bounds))])
         return None
