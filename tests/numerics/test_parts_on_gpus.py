@@ -74,3 +74,13 @@ def test_a_reduction_that_is_read_in_turn():
         return jnp.tanh(jnp.tile(y.reshape(3, 128), (1, 2))[:, :192].reshape(3, 3, 64) * 0.2)
 
     agree(function, np.random.default_rng(0).standard_normal((3, 2, 3, 64), np.float32), tolerance=1e-6)
+
+
+def test_taps_along_rows_alone():
+    def function(x, w):
+        layout = ("NHWC", "HWIO", "NHWC")
+        y = lax.conv_general_dilated(x, w, (3, 3), ((2, 2), (0, 0)), rhs_dilation=(2, 1), dimension_numbers=layout, feature_group_count=2)
+        return jnp.tanh(y)
+
+    draw = np.random.default_rng(0).standard_normal
+    agree(function, draw((1, 4, 24, 2), np.float32), draw((3, 1, 1, 2), np.float32), tolerance=1e-6)

@@ -117,7 +117,16 @@ def _problem(contraction: ContractionGroup) -> _Problem | None:
     if inner > MOST_TAPS or not plain or not outs.loops or any(access.index.coefficient(channels[0]) != 1 for access in last):
         return None
     seen = replace(contraction, batch=LoopGroup(tuple(batch)), rows=LoopGroup(()), cols=LoopGroup((channels,)))
-    return _Problem(seen, elements, weights, outs, channels, LoopGroup(contraction.inner.loops[:-1]))
+    problem = _Problem(seen, elements, weights, outs, channels, LoopGroup(contraction.inner.loops[:-1]))
+    return problem if _taps_along_columns(problem) else None
+
+
+def _taps_along_columns(problem: _Problem) -> bool:
+    """Whether columns and last taps move towards edges of their own: a window of 3 x 1 has taps along rows alone."""
+    moving = [problem.across[0], *([problem.tap[0]] if problem.tap else [])]
+    others = [loop for loop, _ in (*problem.outs.loops[:-1], *problem.contraction.batch.loops)]
+    edges = [edge for edge in problem.edges if any(edge.index.coefficient(loop) for loop in moving)]
+    return not any(edge.index.coefficient(loop) for edge in edges for loop in others)
 
 
 def _is_shallow(contraction: ContractionGroup) -> bool:
