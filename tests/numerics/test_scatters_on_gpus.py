@@ -106,3 +106,20 @@ def test_what_a_body_makes_of_an_update_is_added():
     inputs = [np.arange(4, dtype=np.float32), np.array([[1], [3], [1]], np.int32), np.array([8, 4, 16], np.float32)]
     (result,) = hloom.compile(HALVED, target="sim:sm_90a", policy=unordered).flat(inputs)
     np.testing.assert_array_equal(result, [0, 13, 2, 5])
+
+
+MANY = (
+    TWO.replace("i64", "i32").replace("i16", "i64").replace("4x", "33x").replace("3x1x", "20000x1x").replace("tensor<3x", "tensor<20000x")
+)
+
+
+@pytest.mark.parametrize("target", ["sim:sm_90a", "sim:sm_80+ptx"])
+def test_many_updates_of_tables_of_two_widths(target):
+    """The copy of the second lies on a multiple of what its elements take."""
+    rng = np.random.default_rng(2)
+    places, short, wide = rng.integers(0, 33, (20_000, 1)), rng.integers(0, 1 << 20, 20_000), rng.integers(0, 1 << 40, 20_000)
+    inputs = [np.zeros(33, np.int32), np.zeros(33, np.int64), places.astype(np.int32), short.astype(np.int32), wide]
+    first, second = hloom.compile(MANY, target=target).flat(inputs)
+    for place in range(33):
+        chosen = places[:, 0] == place
+        assert first[place] == np.bitwise_xor.reduce(short[chosen]) and second[place] == np.bitwise_or.reduce(wide[chosen])

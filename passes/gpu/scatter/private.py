@@ -27,6 +27,8 @@ from .group import ScatterGroup, ScatterKernel, count
 THREADS = 512
 _SHARED_BYTES = 32 << 10
 """Of all copies: less leaves a multiprocessor room for all of its threads."""
+_ALIGNED = 8
+"""Bytes of the widest element."""
 _LEAST_UPDATES = 1 << 13
 """Of a block."""
 _FEWER = 4
@@ -67,7 +69,7 @@ def _blocks(group: ScatterGroup) -> int:
 
 def _copies(kernel: ScatterKernel, places: int) -> list[ir.Value]:
     """The block's tables, of elements that change nothing."""
-    sizes = [shared_bytes([places], element) for element in kernel.elements]
+    sizes = [-(-shared_bytes([places], element) // _ALIGNED) * _ALIGNED for element in kernel.elements]
     arena = kernel.kernel.arena(sum(sizes))
     copies = [shared_view(arena, sum(sizes[:n]), [places], element) for n, element in enumerate(kernel.elements)]
     neutral = [_neutral(kernel, number) for number in range(len(copies))]
