@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from torch_mlir import ir
 
+from hloom.passes.stablehlo.complex.numbers import Real
 from hloom.passes.stablehlo.support import build
 
 from ..torch_registry import TorchOp, torch_lowering
@@ -24,47 +25,6 @@ _LANCZOS_BELOW = (
 )  # fmt: skip
 
 
-class Real:
-    """Values under the signs of arithmetic."""
-
-    def __init__(self, value: ir.Value):
-        self.value = value
-
-    def __add__(self, other: Real | float) -> Real:
-        return self._with("add", other)
-
-    def __sub__(self, other: Real | float) -> Real:
-        return self._with("subtract", other)
-
-    def __mul__(self, other: Real | float) -> Real:
-        return self._with("multiply", other)
-
-    def __truediv__(self, other: Real | float) -> Real:
-        return self._with("divide", other)
-
-    def __rsub__(self, other: float) -> Real:
-        return self.of(other) - self
-
-    def __rtruediv__(self, other: float) -> Real:
-        return self.of(other) / self
-
-    def is_(self, direction: str, other: Real | float) -> ir.Value:
-        return build.compare(direction, self.value, self.of(other).value)
-
-    def of(self, number: Real | float) -> Real:
-        return number if isinstance(number, Real) else Real(build.full_like(self.value, number))
-
-    def by(self, name: str) -> Real:
-        return Real(build.elementwise(name, self.value))
-
-    def _with(self, name: str, other: Real | float) -> Real:
-        return Real(build.elementwise(name, self.value, self.of(other).value))
-
-
-def select(chosen: ir.Value, x: Real, y: Real | float) -> Real:
-    return Real(build.select(chosen, x.value, x.of(y).value))
-
-
 @torch_lowering("aten.lgamma", "aten.special_gammaln")
 def lgamma(op: TorchOp, x: ir.Value) -> ir.Value:
     return build.convert(log_gamma(Real(build.convert(op.operand(x), ir.F64Type.get()))).value, op.element)
@@ -72,23 +32,23 @@ def lgamma(op: TorchOp, x: ir.Value) -> ir.Value:
 
 def log_gamma(x: Real) -> Real:
     """log |Γ(x)|. Below 1/2 by Γ(x) Γ(1 - x) = π / sin πx, whose sine and sum share a quotient and a logarithm."""
-    reflected = x.is_("LT", 0.5)
-    a = select(reflected, 1 - x, x)
+    reflected = x < 0.5
+    a = reflected.pick(1 - x, x)
     above, below = _lanczos_parts(1 / a)
-    fraction = x.by("abs") - x.by("abs").by("floor")
-    sine = (select(fraction.is_("GT", 0.5), 1 - fraction, fraction) * math.pi).by("sine")
-    ratio = select(reflected, below * math.pi, above) / select(reflected, above * sine, below)
-    power = (a - 0.5) * ((a + (LANCZOS_G - 0.5)).by("log") - 1)
-    made = ratio.by("log") + select(reflected, 0.0 - power, power)
-    made = select(build.elementwise("or", x.is_("EQ", 1), x.is_("EQ", 2)), x.of(0.0), made)
-    return select(x.by("abs").is_("EQ", math.inf), x.by("abs"), made)
+    fraction = abs(x) - abs(x).function("floor")
+    sine = ((fraction > 0.5).pick(1 - fraction, fraction) * math.pi).function("sine")
+    ratio = reflected.pick(below * math.pi, above) / reflected.pick(above * sine, below)
+    power = (a - 0.5) * ((a + (LANCZOS_G - 0.5)).function("log") - 1)
+    made = ratio.function("log") + reflected.pick(0.0 - power, power)
+    made = (x.equals(1) | x.equals(2)).pick(0.0, made)
+    return x.is_infinite().pick(abs(x), made)
 
 
 def lanczos(a: Real) -> Real:
     """A ratio of polynomials: in 1/a above 1, so that no power overflows."""
-    large = a.is_("GT", 1)
-    y = select(large, 1 / a, a)
-    above, below = (select(large, _powers(y, each[::-1]), _powers(y, each)) for each in (_LANCZOS_ABOVE, _LANCZOS_BELOW))
+    large = a > 1
+    y = large.pick(1 / a, a)
+    above, below = (large.pick(_powers(y, each[::-1]), _powers(y, each)) for each in (_LANCZOS_ABOVE, _LANCZOS_BELOW))
     return above / below
 
 
@@ -98,7 +58,7 @@ def _lanczos_parts(y: Real) -> tuple[Real, Real]:
 
 
 def _powers(y: Real, coefficients: Sequence[float]) -> Real:
-    total = y.of(coefficients[0])
+    total = y.like(coefficients[0])
     for coefficient in coefficients[1:]:
         total = total * y + coefficient
     return total
