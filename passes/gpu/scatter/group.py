@@ -16,7 +16,7 @@ from ...common.scalars import Scalars
 from ...common.scatter_order import ATTRIBUTE, Order
 from ...common.scatter_windows import UNSIGNED, Windows
 from ...common.storage import loaded, row_major, stored
-from ..support.emit import all_of
+from ..support.emit import all_of, digits
 from ..support.launch import UPDATED, OpenKernel, open_kernel
 
 Point = dict[int, LinearIndex]
@@ -74,6 +74,10 @@ class ScatterKernel:
         returned = list(ops_in(group.function.regions[0].blocks[0])[-1].operands)
         outputs = kernel.buffers[len(arguments) :]
         self.tables = [outputs[returned.index(result)] for result in group.op.results]
+
+    def point(self, number: ir.Value) -> Point:
+        """The index of the element of the updates of that number."""
+        return dict(enumerate(map(LinearIndex.of, digits(number, [*self.windows.updates] or [1]))))
 
     def starts(self, at: Point) -> tuple[list[LinearIndex], ir.Value | None]:
         """Where the window of the updates at that index begins, and whether it lies in what is updated; None where it cannot but do so."""

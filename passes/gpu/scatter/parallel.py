@@ -14,7 +14,7 @@ from ...common.linear_index import LinearIndex
 from ...common.rewriting import create, element_of
 from ...common.scatter_order import Order
 from ...common.storage import loaded, stored
-from ..support.emit import block_id, digits, less_than, thread_id
+from ..support.emit import block_id, less_than, thread_id
 from .group import ScatterGroup, ScatterKernel, count
 
 THREADS = 256
@@ -27,7 +27,7 @@ def emit_parallel(group: ScatterGroup) -> None:
     with kernel.kernel.body:
         number = LinearIndex.of(block_id()) * THREADS + thread_id()
         with if_then(less_than(number, updates) if updates % THREADS else None):
-            at = dict(enumerate(map(LinearIndex.of, digits(number.value(), [*group.windows.updates] or [1]))))
+            at = kernel.point(number.value())
             starts, inside = kernel.starts(at)
             with if_then(inside):
                 place, new = kernel.place(starts, at), kernel.read_updates(at)

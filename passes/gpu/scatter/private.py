@@ -20,7 +20,7 @@ from ...common.linear_index import LinearIndex
 from ...common.reductions import neutral_element
 from ...common.rewriting import element_of
 from ...common.scatter_order import Order
-from ..support.emit import barrier, block_id, digits, thread_id
+from ..support.emit import barrier, block_id, thread_id
 from ..support.launch import shared_bytes, shared_view
 from .group import ScatterGroup, ScatterKernel, count
 
@@ -90,7 +90,7 @@ def _neutral(kernel: ScatterKernel, number: int) -> ir.Value:
 
 
 def _combine(kernel: ScatterKernel, number: LinearIndex, copies: Sequence[ir.Value]) -> None:
-    at = dict(enumerate(map(LinearIndex.of, digits(number.value(), [*kernel.windows.updates] or [1]))))
+    at = kernel.point(number.value())
     starts, inside = kernel.starts(at)
     with if_then(inside):
         place, new = kernel.place(starts, at), kernel.read_updates(at)

@@ -13,7 +13,7 @@ from torch_mlir.dialects.arith import CmpIPredicate
 from ...common.control_flow import if_then, while_loop
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import index_constant
-from ..support.emit import all_of, block_id, digits, less_than, thread_id
+from ..support.emit import all_of, block_id, less_than, thread_id
 from .group import Point, ScatterGroup, ScatterKernel, count
 
 THREADS = 256
@@ -26,7 +26,7 @@ def emit_runs(group: ScatterGroup) -> None:
     with kernel.kernel.body:
         number = LinearIndex.of(block_id()) * THREADS + thread_id()
         with if_then(less_than(number, updates) if updates % THREADS else None):
-            at = dict(enumerate(map(LinearIndex.of, digits(number.value(), group.windows.updates))))
+            at = kernel.point(number.value())
             starts, inside = kernel.starts(at)
             with if_then(inside), if_then(_is_first(kernel, at)):
                 _apply_all(kernel, starts, at)
