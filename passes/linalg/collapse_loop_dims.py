@@ -11,7 +11,8 @@ After:
 
 Loops are joined if they are of one kind, stand side by side, in this order, in the map of every operand that has either, and no body asks
 for the index of one of them: as dims, or as the digits of one (a product's rows, read by images, lines and columns at
-`196 * d0 + 14 * d1 + d2`). A body may ask for such a sum, of which the joined loop's index is what it was. A tensor between two generics is
+`196 * d0 + 14 * d1 + d2`). A body may ask for such a sum, of which the joined loop's index is what it was, and may extract elements of an
+argument at the loops' indices in a row (parts of a concatenation, rows of a table): the dims become one. A tensor between two generics is
 joined only if both agree, and so is an argument of a group with several results. Views stand at the function's edge: at arguments,
 constants and returns; fills and empties are made anew. Unit dims of every tensor go, and with them operands that lend extents alone, where
 another then walks those loops by themselves (taps of 3x1, read at `d5 + d6` of packed weights). A loop of one trip in a sum, as the single
@@ -36,13 +37,26 @@ from torch_mlir import ir
 from ..common.affine import dim_position, index_at, maps_attr, read_maps, used_dims
 from ..common.edge import RESHAPES, before_edge
 from ..common.index_expression import digits_of, loops_of
-from ..common.rewriting import defining_op, erase_unused, i64_attr, integer, integers, ops_in, producer, replace, shape_of, value_of, walk
+from ..common.rewriting import (
+    defining_op,
+    erase_unused,
+    i64_attr,
+    integer,
+    integers,
+    linalg_index,
+    ops_in,
+    producer,
+    replace,
+    shape_of,
+    value_of,
+    walk,
+)
 from ..common.scalars import Scalars
 from ..common.storage import row_major, strides_of_view
 from ..registry import register_pass
 from .lower_to_linalg import group_functions
 from .lowering import generic
-from .lowering.asked_indices import asked_indices, index_of
+from .lowering.asked_indices import Form, Use, asked_indices, index_of, loop_asked
 from .lowering.generic import Generic, is_tensor, read_generic
 from .lowering.views import at_edge, fitted, reshape
 
@@ -192,11 +206,36 @@ def _extracts(source: Generic) -> list[ir.Operation]:
 def _read(source: Generic) -> _Loops:
     loops = [i for i, extent in enumerate(source.extents) if extent != 1]
     nest = _Loops(source, loops, [_access(source, value, indexing) for value, indexing in _accesses(source)])
-    asked = asked_indices(source).values()
+    asked = _asked(source, loops)
     for i, following in itertools.pairwise(loops):
         alike = source.iterators[i] == source.iterators[following]
         nest.joined[i] = alike and all(form.get(i, 0) == form.get(following, 0) * source.extents[following] for form in asked)
     return nest
+
+
+def _asked(source: Generic, loops: list[int]) -> list[Form]:
+    """What the body asks of its loops. Dims that it extracts at their indices, in a row, ask for the place in them."""
+    forms: list[Form] = []
+    told: set[Use] = set()
+    for op in _extracts(source):
+        for run in _walked_runs(source, loops, op):
+            walked = [loop_asked(op.operands[1 + d]) for d in run]
+            forms.append({loop: prod(source.extents[i] for i in walked[n:]) for n, loop in enumerate(walked, 1)})
+            told |= {(op, 1 + d) for d in run}
+    return [*forms, *asked_indices(source, told).values()]
+
+
+def _walked_runs(source: Generic, loops: list[int], extract: ir.Operation) -> list[Group]:
+    """The dims of an argument, in a row, at which a body extracts an element by the indices of adjacent loops over all of them."""
+    tensor, *point = extract.operands
+    if not at_edge(tensor):
+        return []
+    shape, dims, joined = shape_of(tensor), _wide_dims(tensor), {}
+    for dim, following in itertools.pairwise(dims):
+        loop, after = loop_asked(point[dim]), loop_asked(point[following])
+        alike = loop in loops and after is not None and _next(loops, loop) == after and source.extents[after] == shape[following]
+        joined[dim] = alike and not _is_cut(tensor, dim, following)
+    return [run for run in _runs(dims, joined) if len(run) > 1]
 
 
 def _access(source: Generic, value: ir.Value, indexing: ir.AffineMap) -> _Access:
@@ -278,7 +317,7 @@ def _rebuild(nest: _Loops, new: dict[ir.Value, ir.Value], views: Views, scalars:
     substitution = ir.AffineMap.get(
         len(groups), 0, [ir.AffineExpr.get_dim(joined[i]) if i in joined else zero for i in range(len(source.extents))]
     )
-    _renumber(source, groups, new, views, scalars)
+    _renumber(nest, groups, new, views, scalars)
     extents = [_product(source.extents, group) for group in groups]
     accesses = list(zip((*source.inputs, *source.outs), source.maps))
     runs_of = [_operand_runs(value, indexing, nest) if is_tensor(value) else [] for value, indexing in accesses]
@@ -349,11 +388,13 @@ def _product(shape: list[int], run: Group) -> int:
     return prod(shape[d] for d in run)
 
 
-def _renumber(source: Generic, groups: list[Group], new: dict[ir.Value, ir.Value], views: Views, scalars: Scalars) -> None:
+def _renumber(nest: _Loops, groups: list[Group], new: dict[ir.Value, ir.Value], views: Views, scalars: Scalars) -> None:
     """Gives the body's indices, and sums of those of joined loops, their new numbers and its extracts tensors without unit dims."""
+    source = nest.source
     number = {loop: n for n, group in enumerate(groups) for loop in group}
     last = {group[-1]: n for n, group in enumerate(groups)}
     indices = walk(source.op, "linalg.index")
+    extracts = [(op, _extracted_runs(nest, op, number)) for op in _extracts(source)]
     for value, form in asked_indices(source).items():
         if any(len(groups[number[loop]]) > 1 for loop in form):
             with ir.InsertionPoint(value.owner), value.owner.location:
@@ -364,16 +405,23 @@ def _renumber(source: Generic, groups: list[Group], new: dict[ir.Value, ir.Value
             op.attributes["dim"] = i64_attr(number[loop])
         else:
             replace(op, [scalars.index(0)])
-    erase_unused([op for op in walk(source.op) if op.name in ("linalg.index", "arith.muli", "arith.addi")])
-    for op in _extracts(source):
+    for op, runs in extracts:
         tensor, *point = op.operands
-        kept = _wide_dims(tensor)
-        if tensor not in new and len(kept) == len(point):
+        if tensor not in new and len(runs) == len(point):
             continue
         with ir.InsertionPoint(source.op), op.location:
-            flat = _operand(tensor, [[d] for d in kept], new, views)
+            flat = _operand(tensor, [run for run, _ in runs], new, views)
         with ir.InsertionPoint(op), op.location:
-            replace(op, [value_of("tensor.extract", op.results[0].type, [flat, *(point[d] for d in kept)])])
+            places = [point[run[0]] if joined is None else linalg_index(joined) for run, joined in runs]
+            replace(op, [value_of("tensor.extract", op.results[0].type, [flat, *places])])
+    erase_unused([op for op in walk(source.op) if op.name in ("linalg.index", "arith.muli", "arith.addi")])
+
+
+def _extracted_runs(nest: _Loops, op: ir.Operation, number: dict[int, int]) -> list[tuple[Group, int | None]]:
+    """The dims of an extract's tensor that become one, and the joined loop whose index is the place in them."""
+    loops = {d: loop_asked(op.operands[1 + d]) for run in _walked_runs(nest.source, nest.loops, op) for d in run[:-1]}
+    runs = _runs(_wide_dims(op.operands[0]), {d: nest.joined[loop] for d, loop in loops.items()})
+    return [(run, number[loops[run[0]]] if len(run) > 1 else None) for run in runs]
 
 
 def _reshape_back(old: ir.Value, value: ir.Value) -> None:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from torch_mlir import ir
 
-from ...common.rewriting import integer, linalg_index, walk
+from ...common.rewriting import integer, linalg_index, producer, walk
 from ...common.scalars import Scalars, constant_integer
 from .generic import Generic
 
 Form = dict[int, int]
 """By loop of more than one trip, how much its index counts."""
+Use = tuple[ir.Operation, int]
+"""An op and the number of one of its operands."""
 
 
-def asked_indices(source: Generic) -> dict[ir.Value, Form]:
-    """The sums that something else than a larger sum reads."""
+def asked_indices(source: Generic, told: Collection[Use] = ()) -> dict[ir.Value, Form]:
+    """The sums that something else than a larger sum reads, where it is none of the uses `told`."""
     forms: dict[ir.Value, Form] = {}
     for op in walk(source.op):
         if op.name == "linalg.index":
@@ -26,7 +28,18 @@ def asked_indices(source: Generic) -> dict[ir.Value, Form]:
         elif op.name == "arith.addi" and all(value in forms for value in op.operands):
             one, other = (forms[value] for value in op.operands)
             forms[op.results[0]] = {loop: one.get(loop, 0) + other.get(loop, 0) for loop in {**one, **other}}
-    return {value: form for value, form in forms.items() if any(not _in(use.owner.operation, forms) for use in value.uses)}
+
+    def asks(use: ir.OpOperand) -> bool:
+        reader = use.owner.operation
+        return not _in(reader, forms) and (reader, use.operand_number) not in told
+
+    return {value: form for value, form in forms.items() if any(map(asks, value.uses))}
+
+
+def loop_asked(value: ir.Value) -> int | None:
+    """The loop whose bare index a value of a body is."""
+    op = producer(value, "linalg.index")
+    return None if op is None else integer(op, "dim")
 
 
 def _in(reader: ir.Operation, forms: Mapping[ir.Value, Form]) -> bool:

@@ -91,6 +91,42 @@ func.func @rows(%x: tensor<3x4x5xi32>) -> tensor<3x4x5xi32> {
 
 // -----
 
+// Changed: Lines and columns of what is concatenated by channels join: both parts are extracted at the loops' indices.
+// CHECK-LABEL: func.func @channels
+// CHECK: tensor.collapse_shape %{{.*}} {{\[\[}}0], [1], [2, 3]] : tensor<2x4x5x6xf32> into tensor<2x4x30xf32>
+// CHECK: iterator_types = ["parallel", "parallel", "parallel"]
+// CHECK: tensor.extract %{{.*}} : tensor<2x3x30xf32>
+// CHECK: tensor.extract %{{.*}} : tensor<2x4x30xf32>
+// CHECK-NOT: tensor.extract
+func.func @channels(%x: tensor<2x4x5x6xf32>, %y: tensor<2x3x5x6xf32>) -> tensor<2x7x5x6xf32> {
+  %0 = stablehlo.concatenate %x, %y, dim = 1 : (tensor<2x4x5x6xf32>, tensor<2x3x5x6xf32>) -> tensor<2x7x5x6xf32>
+  return %0 : tensor<2x7x5x6xf32>
+}
+
+// -----
+
+// Declined: One of the parts is transposed: its lines and columns are not in a row.
+// CHECK-LABEL: func.func @transposed
+// CHECK: iterator_types = ["parallel", "parallel", "parallel"]
+func.func @transposed(%x: tensor<4x5x5xf32>, %y: tensor<3x5x5xf32>) -> tensor<7x5x5xf32> {
+  %t = stablehlo.transpose %y, dims = [0, 2, 1] : (tensor<3x5x5xf32>) -> tensor<3x5x5xf32>
+  %0 = stablehlo.concatenate %x, %t, dim = 0 : (tensor<4x5x5xf32>, tensor<3x5x5xf32>) -> tensor<7x5x5xf32>
+  return %0 : tensor<7x5x5xf32>
+}
+
+// -----
+
+// Declined: One of the parts is the first columns of wider lines.
+// CHECK-LABEL: func.func @columns
+// CHECK: iterator_types = ["parallel", "parallel", "parallel"]
+func.func @columns(%x: tensor<4x5x6xf32>, %y: tensor<3x5x7xf32>) -> tensor<7x5x6xf32> {
+  %s = stablehlo.slice %y [0:3, 0:5, 0:6] : (tensor<3x5x7xf32>) -> tensor<3x5x6xf32>
+  %0 = stablehlo.concatenate %x, %s, dim = 0 : (tensor<4x5x6xf32>, tensor<3x5x6xf32>) -> tensor<7x5x6xf32>
+  return %0 : tensor<7x5x6xf32>
+}
+
+// -----
+
 // Changed: Batch and row dims of a contraction join, a batch of one goes.
 // CHECK-LABEL: func.func @contraction
 // CHECK: iterator_types = ["parallel", "parallel", "reduction"]
