@@ -40,6 +40,7 @@ STABLEHLO = [
     "simplify-stablehlo",
     "split-concatenated-carries",
     # contractions
+    "sparse-products",
     "fold-converts-into-dots",
     "fold-transposes",
     "multiply-in-integers",

@@ -219,23 +219,23 @@ def _asked(source: Generic, loops: list[int]) -> list[Form]:
     told: set[Use] = set()
     for op in _extracts(source):
         for run in _walked_runs(source, loops, op):
-            walked = [loop_asked(op.operands[1 + d]) for d in run]
+            walked = list(run.values())
             forms.append({loop: prod(source.extents[i] for i in walked[n:]) for n, loop in enumerate(walked, 1)})
             told |= {(op, 1 + d) for d in run}
     return [*forms, *asked_indices(source, told).values()]
 
 
-def _walked_runs(source: Generic, loops: list[int], extract: ir.Operation) -> list[Group]:
-    """The dims of an argument, in a row, at which a body extracts an element by the indices of adjacent loops over all of them."""
+def _walked_runs(source: Generic, loops: list[int], extract: ir.Operation) -> list[dict[int, int]]:
+    """Dims of an argument, in a row, at which a body extracts an element by the indices of adjacent loops over all of them; these loops."""
     tensor, *point = extract.operands
-    if not at_edge(tensor):
-        return []
-    shape, dims, joined = shape_of(tensor), _wide_dims(tensor), {}
+    shape, dims, joined = shape_of(tensor), _wide_dims(tensor) if at_edge(tensor) else [], {}
+    walked = {d: loop for d in dims if (loop := loop_asked(point[d])) in loops and loop is not None}
     for dim, following in itertools.pairwise(dims):
-        loop, after = loop_asked(point[dim]), loop_asked(point[following])
-        alike = loop in loops and after is not None and _next(loops, loop) == after and source.extents[after] == shape[following]
-        joined[dim] = alike and not _is_cut(tensor, dim, following)
-    return [run for run in _runs(dims, joined) if len(run) > 1]
+        after = walked.get(following)
+        if after is None or dim not in walked or _next(loops, walked[dim]) != after or source.extents[after] != shape[following]:
+            continue
+        joined[dim] = not _is_cut(tensor, dim, following)
+    return [{d: walked[d] for d in run} for run in _runs(dims, joined) if len(run) > 1]
 
 
 def _access(source: Generic, value: ir.Value, indexing: ir.AffineMap) -> _Access:
@@ -419,7 +419,7 @@ def _renumber(nest: _Loops, groups: list[Group], new: dict[ir.Value, ir.Value], 
 
 def _extracted_runs(nest: _Loops, op: ir.Operation, number: dict[int, int]) -> list[tuple[Group, int | None]]:
     """The dims of an extract's tensor that become one, and the joined loop whose index is the place in them."""
-    loops = {d: loop_asked(op.operands[1 + d]) for run in _walked_runs(nest.source, nest.loops, op) for d in run[:-1]}
+    loops = {d: loop for run in _walked_runs(nest.source, nest.loops, op) for d, loop in list(run.items())[:-1]}
     runs = _runs(_wide_dims(op.operands[0]), {d: nest.joined[loop] for d, loop in loops.items()})
     return [(run, number[loops[run[0]]] if len(run) > 1 else None) for run in runs]
 

@@ -32,9 +32,10 @@ from torch_mlir._mlir_libs import _stablehlo
 
 from ..common.folding import dtype_of
 from ..common.ops import OPS
-from ..common.rewriting import integer, integers, ops_in, padding_pairs, producer, replace, walk
+from ..common.rewriting import integers, padding_pairs, producer, replace, walk
 from ..registry import register_pass
 from .support import build, constants
+from .support.evaluation import combined_by, indices
 from .support.even_tables import taken
 
 Known = dict[ir.Value, np.ndarray]
@@ -42,7 +43,6 @@ _MOST_STEPS = 1 << 25
 """Of a window's elements over all results."""
 _LARGEST_TABLE = 1 << 22
 """Places in a constant that are looked at."""
-_COMBINED: dict[str, np.ufunc] = {"stablehlo.add": np.add, "stablehlo.maximum": np.maximum, "stablehlo.minimum": np.minimum}
 
 
 @register_pass("fold-indices", "makes an index or a number of what is computed of indices alone")
@@ -68,9 +68,7 @@ def _computed(op: ir.Operation, known: Known, limit: int) -> np.ndarray | None:
     if not isinstance(kind.element_type, ir.IntegerType) or (dtype := dtype_of(kind.element_type)) is None:
         return None
     if op.name == "stablehlo.iota":
-        along = integer(op, "iota_dimension")
-        indices = np.arange(kind.shape[along], dtype=dtype).reshape([-1 if d == along else 1 for d in range(len(kind.shape))])
-        return np.broadcast_to(indices, kind.shape)
+        return indices(op)
     evaluate = _EVALUATED.get(op.name) or getattr(OPS.get(op.name), "fold", None)
     if evaluate is None or not any(value in known for value in op.operands):
         return None
@@ -150,8 +148,7 @@ def _windows(op: ir.Operation, arrays: list[np.ndarray]) -> np.ndarray | None:
         return None
     array, initial = arrays
     sizes, ones = integers(op, "window_dimensions"), [1] * array.ndim
-    body = ops_in(op.regions[0].blocks[0])
-    combine = _COMBINED.get(body[0].name) if len(body) == 2 else None
+    combine = combined_by(op)
     strides, *dilations = (integers(op, name, ones) for name in ("window_strides", "window_dilations", "base_dilations"))
     if combine is None or strides != ones or any(each != ones for each in dilations) or array.size * prod(sizes) > _MOST_STEPS:
         return None

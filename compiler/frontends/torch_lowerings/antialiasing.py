@@ -7,7 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from .resize import Along, Places, cubic, resize
+from hloom.passes.stablehlo.support.weighted_places import Places
+
+from .resize import Along, cubic, resize
 
 _CUBIC = -0.5
 """The slope of the cubic kernel at its ends, another than that of resizes with aliases."""

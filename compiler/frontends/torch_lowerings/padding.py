@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from torch_mlir import ir
 
-from hloom.passes.stablehlo.support import build, constants
+from hloom.passes.stablehlo.support import build
+from hloom.passes.stablehlo.support.weighted_places import taken
 
 from ..torch_registry import TorchOp, torch_lowering
 
@@ -33,11 +34,3 @@ def _padded(x: ir.Value, padding: Sequence[int], places: Callable[[np.ndarray, i
         extent = build.shape_of(x)[d]
         x = taken(x, d, places(np.arange(-low, extent + high), extent))
     return x
-
-
-def taken(x: ir.Value, d: int, places: np.ndarray) -> ir.Value:
-    """The elements at `places` along a dimension."""
-    if np.array_equal(places, np.arange(build.shape_of(x)[d])):
-        return x
-    held = constants.write(places.astype(np.int32), build.tensor([len(places)], ir.IntegerType.get_signless(32)))
-    return build.take(x, d, held)

@@ -9,7 +9,6 @@ from torch_mlir import ir
 from hloom.passes.stablehlo.support import build
 
 from ..torch_registry import TorchOp, torch_lowering
-from .pools import accumulator
 
 Edge = Callable[[ir.Value, int], ir.Value]
 
@@ -34,7 +33,7 @@ def replicated_backward(op: TorchOp, gradient: ir.Value, x: ir.Value, padding: S
 def _folded(op: TorchOp, gradient: ir.Value, padding: Sequence[int], image: Edge, distance: int) -> ir.Value:
     """A dimension at a time: what lies on the operand, and the images of what lies beside it, `distance` elements from the edge."""
     shape = list(op.result.shape)
-    value = build.convert(gradient, accumulator(op.element))
+    value = build.convert(gradient, build.accumulator(op.element))
     for number, (low, high) in enumerate(zip(padding[::2], padding[1::2])):
         d = len(shape) - 1 - number
         before, behind, extent = max(low, 0), max(high, 0), build.shape_of(value)[d]

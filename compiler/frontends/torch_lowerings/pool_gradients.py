@@ -11,11 +11,10 @@ import numpy as np
 from torch_mlir import ir
 
 from hloom.passes.stablehlo.support import build, constants
+from hloom.passes.stablehlo.support.weighted_places import Places, along_dimension, taken
 
 from ..torch_registry import TorchOp, torch_lowering
-from .padding import taken
-from .pools import Parts, Windows, accumulator, averages
-from .resize import Places, along_dimension
+from .pools import Parts, Windows, averages
 
 
 @torch_lowering("aten.max_pool2d_with_indices_backward", "aten.max_pool3d_with_indices_backward")
@@ -39,7 +38,7 @@ def max_pool_backward(
     if not windows.are_small():
         return NotImplemented
     index, shape = ir.IntegerType.get_signless(32), build.shape_of(gradient)
-    element, outer = accumulator(op.element), len(shape) - len(windows.sizes)
+    element, outer = build.accumulator(op.element), len(shape) - len(windows.sizes)
     gradient, indices = build.convert(gradient, element), build.convert(indices, index)
     nothing = build.zero(shape, element)
     counts = [-(-extent // stride) for extent, stride in zip(windows.extents, windows.strides)]
@@ -96,7 +95,7 @@ def average_pool_backward(
     """Each window's gradient, divided, goes to all of its elements: along one dimension after the other. Of other windows that overlap, an
     element has the sum of a window of the gradient with zeros between its elements."""
     windows = Windows.of(x, ir.RankedTensorType(gradient.type), sizes, strides, padding, [1])
-    share = averages(build.convert(gradient, accumulator(op.element)), windows, count_include_pad, divisor)
+    share = averages(build.convert(gradient, build.accumulator(op.element)), windows, count_include_pad, divisor)
     if max(windows.strides) > 1 and windows.are_small() and windows.come_in_pairs():
         for d in range(len(windows.sizes)):
             share = _to_elements(share, windows, d)
@@ -142,7 +141,7 @@ def _reaching(windows: Windows) -> Windows:
 @torch_lowering("aten._adaptive_avg_pool2d_backward", "aten._adaptive_avg_pool3d_backward")
 def adaptive_average_pool_backward(op: TorchOp, gradient: ir.Value, x: ir.Value) -> ir.Value:
     """An element has its share of the part that it is of, or of several where they overlap."""
-    parts, gradient = _parts(op, gradient, x), build.convert(gradient, accumulator(op.element))
+    parts, gradient = _parts(op, gradient, x), build.convert(gradient, build.accumulator(op.element))
     for d, sizes, readers in zip(parts.dimensions, parts.sizes, _readers(parts)):
         size = constants.write(sizes.astype(np.float32), build.tensor([len(sizes)], ir.F32Type.get()))
         size = build.convert(build.broadcast(size, build.shape_of(gradient), [d]), build.element_of(gradient))
@@ -156,7 +155,7 @@ def adaptive_max_pool_backward(op: TorchOp, gradient: ir.Value, x: ir.Value, ind
     shape, index = list(op.result.shape), ir.IntegerType.get_signless(32)
     parts = _parts(op, gradient, x)
     readers = _readers(parts)
-    gradient, indices = build.convert(gradient, accumulator(op.element)), build.convert(indices, index)
+    gradient, indices = build.convert(gradient, build.accumulator(op.element)), build.convert(indices, index)
     nothing = build.zero(shape, build.element_of(gradient))
 
     def of(taps: tuple[int, ...]) -> ir.Value:

@@ -175,7 +175,7 @@ def average_pool(
 ) -> ir.Value:
     """Each window's sum by the number of its elements, or by `divisor`. Half precision is summed in f32."""
     windows = Windows.of(x, op.result, sizes, strides, padding, [1])
-    element = accumulator(op.element)
+    element = build.accumulator(op.element)
     (total,) = windows.reduce([build.convert(x, element)], [build.zero([], element)], lambda a, b: [build.elementwise("add", a, b)])
     return build.convert(averages(total, windows, count_include_pad, divisor), op.element)
 
@@ -189,14 +189,10 @@ def averages(total: ir.Value, windows: Windows, count_include_pad: bool, divisor
     return build.elementwise("divide", total, held)
 
 
-def accumulator(element: ir.Type) -> ir.Type:
-    return ir.F32Type.get() if isinstance(element, ir.FloatType) and element.width < 32 else element
-
-
 @torch_lowering("aten.adaptive_avg_pool1d", "aten._adaptive_avg_pool2d", "aten._adaptive_avg_pool3d")
 def adaptive_average_pool(op: TorchOp, x: ir.Value, counts: Sequence[int]) -> ir.Value:
     """The averages of as many parts of each dimension as `counts` says; parts overlap where they do not divide it."""
-    element = accumulator(op.element)
+    element = build.accumulator(op.element)
     parts = Parts.of(x, counts)
     values, zeros = [build.convert(x, element)], [build.zero([], element)]
     (total,) = parts.reduce(values, zeros, lambda a, b: [build.elementwise("add", a, b)], repeats=False)

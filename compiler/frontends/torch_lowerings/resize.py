@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,12 +16,10 @@ from torch._decomp import decomposition_table
 from torch._decomp.decompositions import upsample_compute_output_size
 from torch_mlir import ir
 
-from hloom.passes.common.folding import dtype_of
-from hloom.passes.stablehlo.support import build, constants
+from hloom.passes.stablehlo.support import build
+from hloom.passes.stablehlo.support.weighted_places import Places, along_dimension
 
 from ..torch_registry import TorchOp, overloads, torch_decomposition, torch_lowering
-from .padding import taken
-from .pools import accumulator
 
 
 @dataclass(frozen=True)
@@ -51,34 +49,6 @@ class Along:
         """Where each element of the result lies in the operand."""
         at = np.arange(self.count, dtype=self.real)
         return at * self.step if self.align_corners else (at + self.real(0.5)) * self.step - self.real(0.5)
-
-
-@dataclass(frozen=True)
-class Places:
-    """Along a dimension, for each element of the result the elements of the operand that it reads, and their weights (1), a row each."""
-
-    places: np.ndarray
-    weights: np.ndarray | None = None
-
-    def transposed(self, extent: int) -> Places:
-        """Of the gradient: for each of the operand's `extent` elements the elements of the result that read it."""
-        count = self.places.shape[1]
-        weights = np.ones(self.places.shape, np.float32) if self.weights is None else self.weights
-        reads = weights != 0
-        read, by = self.places[reads], np.broadcast_to(np.arange(count), self.places.shape)[reads]
-        first, behind = np.full(extent, count), np.zeros(extent, np.int64)
-        np.minimum.at(first, read, by)
-        np.maximum.at(behind, read, by + 1)
-        first = np.minimum(first, behind)
-        stride = max(count // extent, 1)
-        even = stride * np.arange(extent)  # so that each tap is a strided slice, but at the ends
-        even += (first - even).min()
-        if (behind - even).max() <= (behind - first).max() + 1:
-            first = even
-        at = first + np.arange(max((behind - first).max(), 1))[:, None]
-        held = np.zeros(at.shape, weights.dtype)
-        np.add.at(held, (by - first[read], read), weights[reads])
-        return Places(np.clip(at, 0, count - 1), None if (held == 1).all() else held)
 
 
 Kernel = Callable[[Along], Places]
@@ -122,23 +92,6 @@ def _along_each(op: TorchOp, x: ir.Value, places: Sequence[Places]) -> ir.Value:
     for d in sorted(range(2, len(shape)), key=lambda d: (counts[d] >= shape[d], -d)):
         x = along_dimension(x, d, places[d - 2])
     return build.convert(x, narrow)
-
-
-def along_dimension(x: ir.Value, d: int, places: Places) -> ir.Value:
-    """The sums along a dimension; half precision comes back in f32 where anything is added."""
-    if len(places.places) == 1 and places.weights is None:
-        return taken(x, d, places.places[0])
-    x = build.convert(x, accumulator(build.element_of(x)))
-    return reduce(build.add, [_weighted(x, d, row, places, number) for number, row in enumerate(places.places)])
-
-
-def _weighted(x: ir.Value, d: int, row: np.ndarray, places: Places, number: int) -> ir.Value:
-    value = taken(x, d, row)
-    if places.weights is None:
-        return value
-    element = build.element_of(x)
-    held = constants.write(places.weights[number].astype(dtype_of(element)), build.tensor([len(row)], element))
-    return build.multiply(value, build.broadcast(held, build.shape_of(value), [d]))
 
 
 def resize(*names: str, of_integers: bool = True) -> Callable[[Kernel], Kernel]:

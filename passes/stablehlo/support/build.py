@@ -66,6 +66,11 @@ def divide(x: ir.Value, y: ir.Value) -> ir.Value:
     return elementwise("divide", x, y)
 
 
+def accumulator(element: ir.Type) -> ir.Type:
+    """What sums of the element are computed in."""
+    return ir.F32Type.get() if isinstance(element, ir.FloatType) and element.width < 32 else element
+
+
 def bitcast(value: ir.Value, kind: ir.Type) -> ir.Value:
     """The bits of `value` as a tensor of `kind`; `value` itself where that is its type."""
     return value if value.type == kind else elementwise("bitcast_convert", value, result=kind)
