@@ -35,7 +35,7 @@ from ..common.ops import OPS
 from ..common.rewriting import integers, padding_pairs, producer, replace, walk
 from ..registry import register_pass
 from .support import build, constants
-from .support.evaluation import combined_by, indices
+from .support.evaluation import combined_by, indices, looked_up
 from .support.even_tables import taken
 
 Known = dict[ir.Value, np.ndarray]
@@ -133,15 +133,6 @@ def _table(indices: ir.Value, known: Known) -> np.ndarray | None:
     return constants.read(indices, _LARGEST_TABLE)
 
 
-def _looked_up(op: ir.Operation, arrays: list[np.ndarray]) -> np.ndarray | None:
-    """A gather of elements of a one-dimensional array, whose indices are moved to within it."""
-    table, indices = arrays
-    numbers = _stablehlo.GatherDimensionNumbers(op.attributes["dimension_numbers"])
-    if table.ndim != 1 or list(numbers.offset_dims) or numbers.index_vector_dim != indices.ndim or integers(op, "slice_sizes") != [1]:
-        return None
-    return table[np.clip(indices, 0, table.size - 1)]
-
-
 def _windows(op: ir.Operation, arrays: list[np.ndarray]) -> np.ndarray | None:
     """A reduction of windows one after the other."""
     if len(arrays) != 2:
@@ -158,6 +149,6 @@ def _windows(op: ir.Operation, arrays: list[np.ndarray]) -> np.ndarray | None:
 
 
 _EVALUATED: dict[str, Callable[[ir.Operation, list[np.ndarray]], np.ndarray | None]] = {
-    "stablehlo.gather": _looked_up,
+    "stablehlo.gather": looked_up,
     "stablehlo.reduce_window": _windows,
 }

@@ -66,6 +66,21 @@ def test_the_gradient_of_a_resize():
     np.testing.assert_allclose(compiled(gradient, x), np.asarray(jax.jit(gradient)(x), np.float64), 1e-4, 1e-4)
 
 
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: jnp.diag(jnp.full(36, 2.0)) - jnp.diag(jnp.ones(35), 1) - jnp.diag(jnp.ones(34), -2),
+        lambda: jnp.eye(36)[jnp.array([*range(18, 36), *range(18)])],
+        lambda: jnp.kron(jnp.eye(6, k=1), jnp.eye(6)) + 3 * jnp.roll(jnp.eye(36), 2, 1),
+        lambda: jax.nn.one_hot(jnp.arange(40, -1, -3), 36),
+    ],
+    ids=["diagonals", "permutation", "kron", "one_hot"],
+)
+def test_matrices_made_in_the_program(made):
+    x = np.random.default_rng(0).random((36, 5), np.float32)
+    np.testing.assert_allclose(compiled(lambda x: made() @ x, x), np.asarray(made(), np.float64) @ x.astype(np.float64), 1e-6, 1e-6)
+
+
 def test_differences_in_a_loop():
     """A heat equation by its matrix, periodic at the ends."""
     count = 96

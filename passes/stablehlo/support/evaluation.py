@@ -7,6 +7,7 @@ from math import prod
 
 import numpy as np
 from torch_mlir import ir
+from torch_mlir._mlir_libs import _stablehlo
 
 from ...common.folding import Arrays, Evaluator, dtype_of
 from ...common.ops import OPS
@@ -91,7 +92,37 @@ def _reduced(op: ir.Operation, arrays: Arrays) -> np.ndarray | None:
     return combine.reduce(array, axis=tuple(integers(op, "dimensions")), initial=initial.item())
 
 
+def looked_up(op: ir.Operation, arrays: Arrays) -> np.ndarray | None:
+    """A gather of whole lines along one dimension, whose indices are moved to within it."""
+    table, places = arrays
+    numbers = _stablehlo.GatherDimensionNumbers(op.attributes["dimension_numbers"])
+    moved, dropped = list(numbers.start_index_map), list(numbers.collapsed_slice_dims)
+    if len(moved) != 1 or dropped != moved or list(numbers.operand_batching_dims):
+        return None
+    if integers(op, "slice_sizes") != [1 if d in moved else n for d, n in enumerate(table.shape)]:
+        return None
+    if numbers.index_vector_dim < places.ndim:
+        places = places.squeeze(numbers.index_vector_dim)
+    (along,), lines = moved, list(numbers.offset_dims)
+    taken = np.take(table, np.clip(places.astype(np.int64), 0, table.shape[along] - 1), along)
+    ours = range(along, along + places.ndim)
+    others = [d for d in range(taken.ndim) if d not in ours]
+    return np.moveaxis(taken, [*others, *ours], [*lines, *(d for d in range(taken.ndim) if d not in lines)])
+
+
+def _padded(op: ir.Operation, arrays: Arrays) -> np.ndarray:
+    array, filling = arrays
+    low, interior = integers(op, "edge_padding_low"), integers(op, "interior_padding")
+    made = np.full(ir.RankedTensorType(op.results[0].type).shape, filling.item(), array.dtype)
+    places = [first + (1 + between) * np.arange(n) for first, between, n in zip(low, interior, array.shape)]
+    inside = [(0 <= each) & (each < n) for each, n in zip(places, made.shape)]
+    made[np.ix_(*(each[kept] for each, kept in zip(places, inside)))] = array[np.ix_(*inside)]
+    return made
+
+
 _EVALUATED: dict[str, Evaluator] = {
+    "stablehlo.gather": looked_up,
     "stablehlo.iota": lambda op, _: indices(op),
+    "stablehlo.pad": _padded,
     "stablehlo.reduce": _reduced,
 }
