@@ -15,7 +15,8 @@ jnp = pytest.importorskip("jax.numpy")
 
 def compiled(function, x, target="auto"):
     exe = hloom.compile(function, x, target=target)
-    assert "dot_general" not in [op["op"] for op in exe.report.data["ops"]]
+    if x.dtype == np.float32:  # some processors multiply halves fast
+        assert "dot_general" not in [op["op"] for op in exe.report.data["ops"]]
     return np.asarray(exe(x), np.float64)
 
 
