@@ -20,6 +20,7 @@ from torch.fx import GraphModule
 
 from hloom.runtime.garbage import known_objects_kept
 
+from ..frontends.torch_shapes import recurrent_shapes_at_once
 from .torch_source import torch_key
 
 
@@ -107,13 +108,15 @@ def _leave(module: ModuleType) -> None:
 
 
 class _Undisturbed:
-    """Seldom collections (garbage.py) while dynamo traces, which it does not say for whom."""
+    """Seldom collections (garbage.py) while dynamo traces, which it does not say for whom, and no run of a recurrent layer's steps for the
+    shapes of its results."""
 
     def __init__(self) -> None:
         self.stack = contextlib.ExitStack()
 
     def begin(self, about: Any) -> None:
         self.stack.enter_context(known_objects_kept())
+        self.stack.enter_context(recurrent_shapes_at_once())
 
     def end(self, about: Any) -> None:
         self.stack.close()

@@ -39,21 +39,29 @@ def shapes_at_once() -> Iterator[None]:
         return whole(x, weight, bias, mean, variance, *rest)
 
     decomposition_table[_BATCH_NORM] = batch_norm
-    kernels = {op: op.py_kernels.get(_COMPOSITE) for op in _RECURRENT}
-    for op, kernel in kernels.items():
-        if kernel is not None:
-            _replace(op, _recurrent(kernel))
+    try:
+        with recurrent_shapes_at_once(_COMPOSITE):
+            yield
+    finally:
+        decomposition_table[_BATCH_NORM] = whole
+
+
+@contextlib.contextmanager
+def recurrent_shapes_at_once(*keys: DispatchKey) -> Iterator[None]:
+    """Those of recurrent layers alone, of which torch has kernels by these keys. Dynamo asks by the second one."""
+    keys = keys or (_COMPOSITE, DispatchKey.Autograd)
+    kernels = [(op, key, op.py_kernels[key]) for op in _RECURRENT for key in keys if key in op.py_kernels]
+    for op, key, kernel in kernels:
+        _replace(op, key, _recurrent(kernel))
     try:
         yield
     finally:
-        decomposition_table[_BATCH_NORM] = whole
-        for op, kernel in kernels.items():
-            if kernel is not None:
-                _replace(op, kernel)
+        for op, key, kernel in kernels:
+            _replace(op, key, kernel)
 
 
-def _replace(op: torch._ops.OpOverload, kernel: Callable[..., Any]) -> None:
-    op.py_kernels[_COMPOSITE] = kernel
+def _replace(op: torch._ops.OpOverload, key: DispatchKey, kernel: Callable[..., Any]) -> None:
+    op.py_kernels[key] = kernel
     op._dispatch_cache.clear()
 
 
@@ -67,10 +75,26 @@ def _recurrent(whole: Callable[..., Any]) -> Callable[..., Any]:
         if not isinstance(_get_current_dispatch_mode(), FakeTensorMode) or not _are_plain(x, states, weights, biases, count * ways, first):
             return whole(x, state, weights, biases, count, dropout, train, both, first)
         steps, batch = (x.shape[1], x.shape[0]) if first else (x.shape[0], x.shape[1])
-        lasting = x.new_empty(steps, batch, states[0].shape[-1] * ways)
-        return (lasting.transpose(0, 1) if first else lasting, *(x.new_empty(each.shape) for each in states))
+
+        def made() -> tuple[torch.Tensor, ...]:
+            lasting = x.new_empty(steps, batch, states[0].shape[-1] * ways)
+            return (lasting.transpose(0, 1) if first else lasting, *(x.new_empty(each.shape) for each in states))
+
+        return _Differentiable.apply(made, x, *states, *weights)
 
     return layers
+
+
+class _Differentiable(torch.autograd.Function):
+    """What is made, as something that has gradients where one of the tensors has: nobody will ask for them."""
+
+    @staticmethod
+    def forward(ctx: Any, made: Callable[[], tuple[torch.Tensor, ...]], *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return made()
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
+        raise NotImplementedError
 
 
 def _are_plain(x: torch.Tensor, states: list[torch.Tensor], weights: Any, biases: bool, layers: int, first: bool) -> bool:
