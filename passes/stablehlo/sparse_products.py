@@ -96,5 +96,4 @@ def _few_places(matrix: np.ndarray, share: int) -> Places | None:
     read, sums = np.nonzero(matrix)
     if np.bincount(sums).max() > most:
         return None
-    places = Places.of(sums, read, matrix[read, sums], count, extent)
-    return places if len(places.places) <= most else None
+    return Places.of(sums, read, matrix[read, sums], count, extent)
