@@ -29,7 +29,7 @@ def matrices(draw):
         first = rng.integers(extent - terms + 1)
         places = rng.choice(extent, terms, replace=False) if draw(st.booleans()) else np.arange(first, first + terms)
         matrix[places[rng.random(terms) < 0.8], column] = rng.standard_normal()
-    matrix[rng.integers(extent), 0] = 1
+    matrix[:, 0] = np.arange(extent) == rng.integers(extent)  # some number
     return matrix
 
 
