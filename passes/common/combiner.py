@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from torch_mlir import ir
@@ -119,7 +120,7 @@ def split_scan(block: ir.Block, inputs: int, count: int) -> Combiner | None:
     """The same of a scan, whose body may begin anew at the first element, and take the elements that it combines more than once."""
     returned = list(ops_in(block)[-1].operands)[:count]
     chosen = [defining_op(value) for value in returned]
-    if SEQUENTIAL in block.owner.attributes or not all(op is not None and op.name == "arith.select" and _is_first(op) for op in chosen):
+    if SEQUENTIAL in block.owner.attributes or not all(op is not None and op.name == "arith.select" and begins_anew(op) for op in chosen):
         return split(block, inputs, count)
     known = set(list(block.arguments)[inputs : inputs + count])
     before: list[ir.Operation] = []
@@ -129,18 +130,31 @@ def split_scan(block: ir.Block, inputs: int, count: int) -> Combiner | None:
         (combining if dependent else before).append(op)
         known.update(op.results if dependent else [])
     firsts, values, totals = zip(*(op.operands for op in chosen if op is not None))
-    combining = [op for op in combining if op not in chosen]
+    derived = _computed_of(before, values)
+    combining = [op for op in [*derived, *combining] if op not in chosen]
+    known.update(result for op in derived for result in op.results)
     inside = set(block.arguments) | {result for op in before for result in op.results if op.name != "arith.constant"}
     used = {value for op in combining for value in op.operands if value in inside}
     if len(set(firsts)) > 1 or not used <= set(values) | known or any(list(op.regions) for op in combining):
         return None
-    if any(value in known for value in values):
+    if any(value in known for value in values) or len(set(values)) != count:  # of one value in two places it cannot be told which is meant
         return None
     return Combiner(before, _with_constants(before, combining), list(values), list(totals))
 
 
-def _is_first(select: ir.Operation) -> bool:
-    """Whether it selects by whether an index is 0."""
+def _computed_of(before: list[ir.Operation], values: Sequence[ir.Value]) -> list[ir.Operation]:
+    """The ops that make something else of the elements alone, an f32 of a bf16: what is combined later makes it of partial results."""
+    found: list[ir.Operation] = []
+    known = set(values)
+    for op in before:
+        if list(op.operands) and known.issuperset(op.operands) and known.isdisjoint(op.results):
+            found.append(op)
+            known.update(op.results)
+    return found
+
+
+def begins_anew(select: ir.Operation) -> bool:
+    """Whether it selects by whether an index is 0: a scan's first element."""
     op = defining_op(select.operands[0])
     if op is None or op.name != "arith.cmpi" or ir.IntegerAttr(op.attributes["predicate"]).value != arith.CmpIPredicate.eq:
         return False

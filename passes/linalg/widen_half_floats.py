@@ -16,8 +16,9 @@ last step: rounding keeps the order. Rounding from f64 goes by way of an f32 rou
 
 Upstream's arith-emulate-unsupported-floats rounds maxima too, rounds f64 twice, and takes the accumulators of reductions apart.
 
-Must hold: nothing. Declined: ops that move or change bits of f16 (select, negf, absf, copysign); conversions between floats; what combines
-the accumulator of a reduction, which the vectoriser must recognise; other types than scalars.
+Must hold: nothing. Declined: ops that move or change bits of f16 (select, negf, absf, copysign); the select that a scan of several values
+begins with, by which it is recognised; conversions between floats; what combines the accumulator of a reduction, which the vectoriser must
+recognise; other types than scalars.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from torch_mlir.dialects import arith
 from hloom.dialects.target import TargetView, target_of
 
 from ..common.bf16 import upper_half
+from ..common.combiner import begins_anew
 from ..common.rewriting import attributes_of, create, has_one_use, producer, replace, value_of, walk
 from ..common.vectors import splat
 from ..registry import register_pass
@@ -44,7 +46,7 @@ def widen_half_floats(module: ir.Operation) -> None:
     wide: dict[ir.Value, ir.Value] = {}
     with module.context:
         for op in walk(module, lambda op: op.name.split(".")[0] in ("arith", "math") and op.name not in _KEPT):
-            kept = op.name in _MOVES and not isinstance(op.results[0].type, ir.BF16Type)
+            kept = op.name in _MOVES and (not isinstance(op.results[0].type, ir.BF16Type) or _is_first_of_scan(op))
             if not kept and not _combines(op) and any(_is_half(v.type, target) for v in (*op.operands, *op.results)):
                 _widen(op, target, wide)
         for op in walk(module, "arith.truncf"):
@@ -54,6 +56,11 @@ def widen_half_floats(module: ir.Operation) -> None:
 
 def _is_half(type_: ir.Type, target: TargetView) -> bool:
     return isinstance(type_, ir.BF16Type) or (isinstance(type_, ir.F16Type) and not target.f16_arithmetic)
+
+
+def _is_first_of_scan(op: ir.Operation) -> bool:
+    """Whether it is the select that a scan of several values begins with, which is recognised by that."""
+    return op.name == "arith.select" and begins_anew(op)
 
 
 def _combines(op: ir.Operation) -> bool:

@@ -68,6 +68,33 @@ def test_what_is_no_number():
     check(lambda x: (jnp.cumsum(x, 1), jax.lax.cummin(x, 1), jax.lax.cumlogsumexp(x, 1, reverse=True)), x, rtol=1e-4)
 
 
+def test_of_a_constant():
+    """Nothing else enters what each step adds; what follows reads the sums."""
+    lax, y = jax.lax, np.float32(2)
+    check(lambda y: (jnp.sin(lax.cummax(jnp.zeros(37))), jnp.cos(lax.cumlogsumexp(jnp.zeros(37))) * y), y)
+    check(lambda y: jnp.sin(lax.cumprod(jnp.full((5, 37), 1.1), axis=1, reverse=True)) + y, y)
+
+
+def test_of_bf16_arrays_with_what_follows():
+    """Roundings to bf16 between the steps are part of how parts are combined."""
+    x = np.random.default_rng(0).uniform(0, 0.5, 33).astype(jnp.bfloat16)
+    step = lambda a, b: (a[0] * b[0], b[0] * a[1] + b[1])  # noqa: E731
+    check(lambda x, y: jnp.tanh(jax.lax.associative_scan(step, (x, y), reverse=True)[1]), x, x[::-1], rtol=2e-2)
+
+
+def test_of_one_array_in_two_places():
+    """What is combined could not tell which of the two is meant: the steps are taken in turn."""
+    x = np.random.default_rng(0).uniform(0, 0.5, 33).astype(np.float32)
+    step = lambda a, b: (a[0] * b[0], b[0] * a[1] + b[1])  # noqa: E731
+    check(lambda x: jnp.tanh(jax.lax.associative_scan(step, (x, x), reverse=True)[1]), x)
+
+
+def test_without_room_for_the_sums():
+    """Whoever reads one takes the steps up to there."""
+    x = np.random.default_rng(0).standard_normal((7, 33, 16)).astype(np.float32)
+    check(lambda x: jax.nn.log_softmax(jnp.maximum(jax.lax.cummax(x, 0), -50), 1), x)
+
+
 def test_more_than_a_block_has():
     """Parts that divide the length and that do not, of rows and of columns; from the last element on; two arrays, as their levels."""
     random = np.random.default_rng(0)

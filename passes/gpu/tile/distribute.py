@@ -21,6 +21,7 @@ from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
 from ...common.axes import TileOp, read_tile_op
+from ...common.combiner import goes_down
 from ...common.edge import RESHAPES
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import attributes_of, element_of, mixed, value_of
@@ -29,10 +30,9 @@ from ...common.tiled_function import TiledFunction
 from ...errors import PassFailure
 from ..support.emit import WARP, block_id, thread_id
 from ..support.launch import open_kernel
-from .extents import Extent, loop_extents, shape_of
+from .extents import Extent, loop_extents, shape_of, stored_results
 from .indices import Indices, Memo
 from .memory import KernelMemory, NoRoom
-from .reduce import stored_results
 from .roots import Roots
 from .scan import scan_combiner
 from .threads import Threads
@@ -167,13 +167,16 @@ class _Distribution:
         return Lazy(op, number)
 
     def _reduce(self, op: TileOp) -> None:
-        """Emits a reduction. Where registers or shared memory do not suffice, its readers recompute the elements they need."""
+        """Emits a reduction. Where registers or shared memory do not suffice, its readers recompute the elements they need; so do those of
+        steps that are taken in turn, where these are stored nowhere."""
 
         written = {n: self._places(op.op.results[n]) for n in stored_results(op)} if scan_combiner(op) is None else {}
 
         def emit(narrow: bool) -> None:
             for result, reduced in zip(op.op.results, self.roots.reduce(op, loop_extents(op), narrow, written)):
                 self.tile.env[result] = reduced
+            if not goes_down(op.op):
+                self.tile.env |= {op.op.results[n]: Recomputed(op, n) for n, places in written.items() if not places}
 
         try:
             self._try(emit)
@@ -181,7 +184,7 @@ class _Distribution:
             if written:
                 raise PassFailure("no room for a loop that writes something turn by turn", op=op.op.name, stage="gpu") from None
             self._recompute(op)
-        self.written.update(op.op.results[n] for n in written)
+        self.written.update(op.op.results[n] for n, places in written.items() if places)
 
     def _places(self, tensor: ir.Value) -> list[Storage]:
         """Where the tile inserts a value."""

@@ -80,3 +80,8 @@ def loop_extents(op: TileOp) -> list[Extent]:
             if dim is not None:
                 extents[dim] = extent
     return extents
+
+
+def stored_results(op: TileOp) -> list[int]:
+    """The results that have an element for each step."""
+    return [n for n, m in enumerate(op.output_maps) if any(not op.parallel[d] for e in m.results if (d := dim_position(e)) is not None)]

@@ -44,11 +44,6 @@ def emit_reduction(
     return Reduction(tile, op, layout, extents, combiner, written).emit()
 
 
-def stored_results(op: TileOp) -> list[int]:
-    """The results that have an element for each step."""
-    return [n for n, m in enumerate(op.output_maps) if any(not op.parallel[d] for e in m.results if (d := dim_position(e)) is not None)]
-
-
 class Reduction:
     """Emits a reduction; scans (scan.py) are made of the same parts."""
 

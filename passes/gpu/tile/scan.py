@@ -29,8 +29,8 @@ from ...common.vectors import from_lanes, lane_of, widened
 from ..support.emit import select_each, shuffle
 from ..support.layout import Factor, Key, Layout
 from .body import ThreadBody
-from .extents import Extent
-from .reduce import Partials, Reduction, stored_results
+from .extents import Extent, stored_results
+from .reduce import Partials, Reduction
 from .tile_values import TileValues
 from .values import Empty, Reduced
 

@@ -22,10 +22,11 @@ from ...common.axes import TileOp
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import ops_in, value_of
 from ...common.scalar_body import Rep, affine
-from ...common.vectors import from_lanes, is_vector, lane_of, steps, widened
+from ...common.vectors import from_lanes, is_vector, lane_of, splat, steps, widened
 from ...errors import PassFailure
+from ..support.emit import select_each
 from .body import ThreadBody
-from .extents import loop_extents, shape_of
+from .extents import loop_extents, shape_of, stored_results
 from .indices import Indices, Memo
 from .loops import nest_over
 from .memory import KernelMemory
@@ -157,21 +158,30 @@ class TileValues:
     def _reduce(self, op: TileOp, kept: Sequence[LinearIndex], lanes: int) -> list[Rep]:
         """The results of a reduction that one thread does for itself (or for the places of a vector): the way that always works.
 
-        `kept` are the indices of the loops; those of the reduced ones do not matter.
+        `kept` are the indices of the loops; those of the reduced ones do not matter, but of a scan: it is taken as far as there.
         """
         block = op.op.regions[0].blocks[0]
         accumulators = list(block.arguments)[len(op.inputs) :]
         ops = ops_in(block)
         trips = [(d, extent.bound) for d, extent in enumerate(loop_extents(op)) if not op.parallel[d]]
+        stored = stored_results(op)
 
         def inside(ivs: dict[int, LinearIndex], carried: list[ir.Value]) -> list[ir.Value]:
             indices = [ivs.get(d, index) for d, index in enumerate(kept)]
             body = ThreadBody(self, op, indices, lanes, dict(zip(accumulators, carried)))
             body.run(ops[:-1])
-            return [widened(body.value(v), lanes) for v in ops[-1].operands]
+            found = [widened(body.value(v), lanes) for v in ops[-1].operands]
+            if not stored:
+                return found
+            places = [widened(self.materialise(index, lanes), lanes) for index in (ivs[trips[0][0]], kept[trips[0][0]])]
+            return select_each(arith.cmpi(arith.CmpIPredicate.ule, *places), found, carried)
 
-        start = [self.materialise(self.read_operand(op, len(op.inputs) + n, kept, lanes), lanes) for n in range(len(op.inits))]
-        return list(nest_over(self.memo, trips, [widened(v, lanes) for v in start], inside))
+        def start(number: int) -> ir.Value:
+            if number in stored:
+                return splat(accumulators[number].type, 0)
+            return self.materialise(self.read_operand(op, len(op.inputs) + number, kept, lanes), lanes)
+
+        return list(nest_over(self.memo, trips, [widened(start(n), lanes) for n in range(len(op.inits))], inside))
 
 
 def _at_lane(index: Rep, lane: int) -> LinearIndex:

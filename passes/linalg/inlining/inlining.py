@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Sequence
 
 from torch_mlir import ir
+from torch_mlir.dialects import arith
 
-from ...common.affine import index_at, loops_where, to_affine
+from ...common.affine import index_at, loops_where, to_affine, used_dims
 from ...common.edge import RESHAPES
 from ...common.index_expression import ZERO, Point, loops_of, reshape_point
 from ...common.rewriting import captured_values, clone_with, defining_op, integers, is_used, ops_in, shape_of
@@ -116,8 +117,10 @@ class Builder:
         reads = list(zip(source.inputs, source.in_maps, source.block.arguments))
         given: dict[ir.Value, ir.Value] = dict(zip(source.out_arguments, outs))
         results: list[ir.Value] = []
+        scans = _is_scan(source)
 
         def steps() -> Steps:
+            given.update((a, element) for v, _, a in reads if scans and (element := self._scanned_splat(v)) is not None)
             results.extend((yield from self._body(source, reads, self.loops, given, list(source.terminator.operands))))
             return results[0]
 
@@ -197,7 +200,7 @@ class Builder:
         used = {v for op in ops for v in _operands(op)} | set(wanted)
         env = dict(given)
         for operand, indexing, argument in reads:
-            if argument not in used:
+            if argument not in used or argument in env:
                 continue
             if not generic.is_tensor(operand):
                 env[argument] = operand
@@ -223,6 +226,17 @@ class Builder:
         named = {value: code.value(value) for value in (*op.operands, *captured_values(op))}  # may emit, so before the op itself
         env.update(zip(op.results, clone_with(op, named).results))
 
+    def _scanned_splat(self, value: ir.Value) -> ir.Value | None:
+        """A constant that is scanned stays an input, of one element: of a constant in the body nobody could tell that it is what each step
+        adds."""
+        scalar = known_scalar(self._sources.scalars, defining_op(view_base(value)))
+        constant = None if scalar is None else defining_op(scalar)
+        if constant is None or constant.name != "arith.constant":
+            return None
+        with self._anchor:
+            kind = ir.RankedTensorType.get([], scalar.type)
+            return self._load(arith.constant(kind, ir.DenseElementsAttr.get_splat(kind, constant.attributes["value"])), ())
+
     def _load(self, value: ir.Value, point: Point) -> ir.Value:
         if any(index.depends_on("value") for index in point):
             return self._sources.scalars.extract(value, [self._index_code.expression(index) for index in point])
@@ -232,6 +246,12 @@ class Builder:
         self._inputs.append(value)
         self._maps.append(generic.affine_map(len(self._extents), [to_affine(index) for index in point]))
         return self._block.add_argument(generic.signless_element(value), ir.Location.unknown())
+
+
+def _is_scan(source: Generic) -> bool:
+    """Whether a result has an element for each step of a loop that is reduced."""
+    reduced = [d for d, kind in enumerate(source.iterators) if kind == generic.REDUCTION]
+    return any(not used_dims(index).isdisjoint(reduced) for m in source.out_maps for index in m.results)
 
 
 def known_scalar(scalars: Scalars, op: ir.Operation | None) -> ir.Value | None:

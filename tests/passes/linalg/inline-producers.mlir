@@ -500,3 +500,22 @@ func.func @columns(%x: tensor<3x17x5x7xf32>) -> tensor<3x17x30xf32> {
   %2 = stablehlo.tanh %1 : tensor<3x17x30xf32>
   return %2 : tensor<3x17x30xf32>
 }
+
+// -----
+
+// Unchanged: a constant that is scanned stays an input, of one element.
+// CHECK-LABEL: func.func @scanned
+// CHECK-DAG: %[[ONE:.*]] = arith.constant dense<1.000000e+00> : tensor<f32>
+// CHECK: linalg.generic {{.*}} ins(%[[ONE]] : tensor<f32>)
+// CHECK-NEXT: ^bb0(%[[STEP:.*]]: f32, %[[SUM:.*]]: f32, %{{.*}}: f32):
+// CHECK-NEXT: arith.addf %[[SUM]], %[[STEP]] : f32
+func.func @scanned() -> tensor<8xf32> {
+  %ones = stablehlo.constant dense<1.0> : tensor<8xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%ones, %zero) <{padding = dense<[[7, 0]]> : tensor<1x2xi64>, window_dimensions = array<i64: 8>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

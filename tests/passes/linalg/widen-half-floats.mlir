@@ -130,6 +130,29 @@ func.func @reduction(%x: tensor<8x64xbf16>, %init: tensor<8xbf16>, %c: bf16) -> 
 
 // -----
 
+// Declined: The select that a scan of several values begins with.
+// CHECK-LABEL: func.func @scan
+// CHECK: arith.mulf %{{.*}} : f32
+// CHECK: arith.select %{{.*}} : bf16
+// CHECK-NOT: arith.bitcast
+// CHECK: linalg.yield
+func.func @scan(%x: tensor<64xbf16>, %init: tensor<bf16>, %out: tensor<64xbf16>) -> tensor<64xbf16> {
+  %c0 = arith.constant 0 : index
+  %0:2 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>, affine_map<(d0) -> (d0)>], iterator_types = ["reduction"]}
+      ins(%x : tensor<64xbf16>) outs(%init, %out : tensor<bf16>, tensor<64xbf16>) {
+  ^bb0(%a: bf16, %sum: bf16, %each: bf16):
+    %1 = arith.mulf %a, %a : bf16
+    %2 = arith.addf %sum, %1 : bf16
+    %3 = linalg.index 0 : index
+    %4 = arith.cmpi eq, %3, %c0 : index
+    %5 = arith.select %4, %1, %2 : bf16
+    linalg.yield %5, %5 : bf16, bf16
+  } -> (tensor<bf16>, tensor<64xbf16>)
+  return %0#1 : tensor<64xbf16>
+}
+
+// -----
+
 // Unchanged: f32.
 // CHECK-LABEL: func.func @f32
 // CHECK-NEXT: %[[S:.*]] = arith.addf %arg0, %arg0 : f32
