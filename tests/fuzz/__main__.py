@@ -4,6 +4,7 @@
     python -m tests.fuzz --minutes 30 --target sim:sm_90a   on a simulated GPU
     python -m tests.fuzz --only 17 --seed 3                 program 17 of seed 3 again
     python -m tests.fuzz --ops reduce,transpose --types f32,i8 --keep found
+    python -m tests.fuzz --front jax --ops scan,gradient    of JAX programs, of these families (tests/fuzz/traced/recipes)
 
 Exits with 1 if a program fails. `--keep` writes each that does, as it was and cut down, into a folder.
 """
@@ -18,26 +19,22 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
-import numpy as np
-
-from .children import Crash
 from .elements import ALL
-from .grow import LARGE, Limits
+from .fronts import FRONTS, Front
 from .judge import Judge, Verdict
-from .known import all_types, compiles
-from .minimize import minimized
-from .program import Program, walk
-from .programs import random_program
 
 
 def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--front", choices=FRONTS, default="stablehlo", help="StableHLO's ops at random, or JAX programs")
     parser.add_argument("--programs", type=int, default=0, help="so many (100 if no minutes are given)")
     parser.add_argument("--minutes", type=float, default=0, help="for so long")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first program")
     parser.add_argument("--only", type=int, help="this program alone")
-    parser.add_argument("--ops", default="", help="names, by commas: of these ops only")
+    parser.add_argument("--ops", default="", help="names, by commas: of these ops only (of JAX programs: recipes)")
     parser.add_argument("--types", default="", help=f"element types, by commas, of {', '.join(ALL)}")
     parser.add_argument("--size", type=int, default=8, help="about so many ops a program")
     parser.add_argument("--large", action="store_true", help="extents up to 513, values of 60,000 elements")
@@ -54,6 +51,7 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
 @dataclass
 class Run:
     options: argparse.Namespace
+    front: Front = field(init=False)
     counts: Counter = field(default_factory=Counter)
     ops: Counter = field(default_factory=Counter)
     refusals: Counter = field(default_factory=Counter)
@@ -62,30 +60,32 @@ class Run:
     began: float = field(default_factory=time.monotonic)
     next: int = 0
 
+    def __post_init__(self) -> None:
+        self.front = FRONTS[self.options.front](self.options)
+
     def number(self) -> int | None:
         """Of the next program, None at the end."""
         options = self.options
         with self.lock:
-            number, self.next = self.next, self.next + 1
+            count, self.next = self.next, self.next + 1
         if options.only is not None:
-            return options.only if number == 0 else None
+            return options.only if count == 0 else None
         late = options.minutes and time.monotonic() - self.began > 60 * options.minutes
-        return None if late or (options.programs and number >= options.programs) else number
+        return None if late or (options.programs and count >= options.programs) else options.first + count
 
     def work(self) -> None:
-        judge = Judge()
+        judge = self.front.judge()
         try:
             while (number := self.number()) is not None:
-                program = grown(self.options, number)
-                if program.returned:
+                if (program := self.front.program(number)) is not None:
                     self.tell(number, program, judge(program, self.options.target), judge)
         finally:
             judge.stop()
 
-    def tell(self, number: int, program: Program, verdict: Verdict, judge: Judge) -> None:
+    def tell(self, number: int, program: Any, verdict: Verdict, judge: Judge) -> None:
         with self.lock:
             self.counts[verdict.kind] += 1
-            self.ops.update({op.name for op in walk(program.ops)})
+            self.ops.update(program.names)
             self.slowest = max(self.slowest, (verdict.seconds, number))
             if verdict.kind == "refused":
                 self.refusals[verdict.why.splitlines()[0]] += 1
@@ -95,17 +95,10 @@ class Run:
             print(f"\nprogram {number}: {verdict.kind}: {verdict.why}")
         self.progress()
 
-    def report(self, number: int, program: Program, verdict: Verdict, judge: Judge) -> None:
-        small = cut_down(program, verdict, judge, self.options) if self.options.cut else program
+    def report(self, number: int, program: Any, verdict: Verdict, judge: Judge) -> None:
+        small = self.front.cut_down(program, verdict, judge) if self.options.cut else program
         again = judge(small, self.options.target) if self.options.cut else verdict
-        inputs = "\n".join(f"// argument {i}: {described(x)}" for i, x in enumerate(small.inputs))
-        text = (
-            f"// seed {self.options.seed}, program {number}, {self.options.target}: {verdict.kind}\n"
-            + comment(again.why)
-            + inputs
-            + "\n"
-            + small.text()
-        )
+        text = f"// seed {self.options.seed}, program {number}, {self.options.target}: {verdict.kind}\n{comment(again.why)}{small.told()}"
         with self.lock:
             print(f"\n{text}\n", flush=True)
         if self.options.keep:
@@ -132,32 +125,8 @@ class Run:
         print("\n" + "\n".join(rows) + f"\n\nprograms with each op: {ops}")
 
 
-def grown(options: argparse.Namespace, number: int) -> Program:
-    types = tuple(options.types.split(",")) if options.types else all_types()
-    only = options.ops.split(",") if options.ops else ()
-    limits = Limits(types, ranks=(1, 2, 2, 2, 3, 3, 4), extents=LARGE, most=60_000) if options.large else Limits(types)
-    return random_program([options.seed, number], limits, compiles(options.target), options.size, only)
-
-
-def cut_down(program: Program, verdict: Verdict, judge: Judge, options: argparse.Namespace) -> Program:
-    def evaluate(whole: Program) -> list[np.ndarray] | None:
-        try:
-            found = (judge.xla if whole.by_xla else judge.reference).ask(whole.text(), whole.inputs)
-        except Crash:
-            return None
-        return None if isinstance(found, str) else found
-
-    first = program.only([program.returned[verdict.wrong[0]]]) if verdict.wrong else program
-    fails = lambda candidate: judge(candidate, options.target).sign == verdict.sign  # noqa: E731
-    return minimized(first if fails(first) else program, fails, evaluate, options.cut)
-
-
 def comment(text: str) -> str:
     return "".join(f"// {line}\n" for line in text.splitlines())
-
-
-def described(array: np.ndarray) -> str:
-    return f"{array.dtype}{list(array.shape)} {np.array2string(array.ravel(), max_line_width=10000, threshold=12)}"
 
 
 def main() -> int:

@@ -90,6 +90,16 @@ class Program:
         parts = [_function("public @main", main), *(_function(f"private @{name}", region) for name, region in self.functions.items())]
         return "\n".join(parts)
 
+    def told(self) -> str:
+        """With what the arguments are."""
+        lines = [f"// argument {i}: {_described(x)}" for i, x in enumerate(self.inputs)]
+        return "\n".join([*lines, self.text()])
+
+    @property
+    def names(self) -> set[str]:
+        """Of its ops."""
+        return {op.name for op in walk(self.ops)}
+
     def only(self, returned: Sequence[Value]) -> Program:
         """What those results need, and nothing else."""
         needed = set(returned)
@@ -110,6 +120,10 @@ class Program:
     def substituted(self, new: Mapping[Value, Value]) -> Program:
         """With other values read in place of some."""
         return replace(self, ops=[_substituted(op, new) for op in self.ops], returned=[new.get(value, value) for value in self.returned])
+
+
+def _described(array: np.ndarray) -> str:
+    return f"{array.dtype}{list(array.shape)} {np.array2string(array.ravel(), max_line_width=10000, threshold=12)}"
 
 
 def walk(ops: Sequence[Op]) -> Iterator[Op]:

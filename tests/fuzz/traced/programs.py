@@ -1,0 +1,124 @@
+"""Random JAX programs, as text of StableHLO with the inputs."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import re
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import jax
+import numpy as np
+
+from .builder import RECIPES, Builder, Drawing, Made
+from .recipes import load
+
+load()
+jax.config.update("jax_enable_x64", True)
+jax.config.update("jax_default_matmul_precision", "highest")
+
+LOOPS = ("scan", "fori_loop", "while_loop", "switch", "vmap")
+DERIVED = ("gradient",)
+EXTENTS = (1, 2, 3, 4, 5, 7, 8, 12, 16, 17, 33, 65)
+TYPES = ("bfloat16", "float16", "float64", "int8", "uint8", "int32", "int64", "bool", "complex64", "uint32", "int16", *["float32"] * 4)
+MOST = 5000
+"""Elements of an input."""
+KEPT = 20
+"""Programs after which JAX forgets what it traced."""
+
+
+@dataclass(frozen=True)
+class JaxProgram:
+    seed: int
+    number: int
+    recipes: tuple[str, ...] = ()
+    """If not of all: of these."""
+    skip: frozenset[str] = frozenset()
+    """Paths of steps left out."""
+    only: tuple[int, ...] | None = None
+    """Of its results."""
+    drawing: Drawing = field(default_factory=Drawing)
+
+    @cached_property
+    def _grown(self) -> tuple[str, list[np.ndarray], list[tuple[str, str]]]:
+        rng = np.random.RandomState(zlib.crc32(f"{self.seed}.{self.number}".encode()))
+        themes, inputs = drawn_themes(rng), list(drawn_inputs(rng, self.drawing))
+        steps, many, kept = rng.randint(3, 13), rng.rand() < 0.5, rng.rand(128) < 0.5
+        themes = self.recipes or themes
+        log: list[tuple[str, str]] = []
+
+        def function(*arguments: Any) -> list[Any]:
+            b = Builder(f"{self.seed}.{self.number}", themes, [Made(x, True) for x in arguments], self.skip, drawing=self.drawing)
+            b.run(steps)
+            log[:] = b.log
+            made = b.pool[len(arguments) :]
+            results = [m.value for m, keep in zip(made[:-1], kept) if keep and many] + [m.value for m in made[-1:]]
+            return [x for n, x in enumerate(results) if self.only is None or n in self.only]
+
+        if self.number % KEPT == 0:
+            jax.clear_caches()
+        return jax.jit(function, keep_unused=True).lower(*inputs).as_text(), inputs, log
+
+    def text(self) -> str:
+        return self._grown[0]
+
+    @property
+    def inputs(self) -> list[np.ndarray]:
+        return self._grown[1]
+
+    @property
+    def steps(self) -> list[tuple[str, str]]:
+        return self._grown[2]
+
+    @property
+    def names(self) -> set[str]:
+        return set(re.findall(r"\b((?:stablehlo|chlo)\.\w+)", self.text()))
+
+    def moved(self) -> JaxProgram:
+        """Of values that differ by a rounding."""
+        return replace(self, drawing=Drawing(moved=True))
+
+    def told(self) -> str:
+        """The steps, and the text."""
+        lines = [f"// {path}: {made}" for path, made in self.steps]
+        return "\n".join([*lines, self.text()])
+
+
+def drawn_themes(rng: np.random.RandomState) -> list[str]:
+    """A few families, of some the likelier: what meets often is what is near."""
+    plain = [name for name in RECIPES if name not in (*LOOPS, *DERIVED)]
+    themes = [plain[n] for n in rng.permutation(len(plain))[: rng.randint(4, 14)]]
+    if rng.rand() < 0.5:
+        themes += ["unary", "binary", "slices", "reshape"]
+    match rng.randint(4):
+        case 0:
+            themes += [LOOPS[rng.randint(len(LOOPS))] for _ in range(5)]
+        case 1:
+            themes += [*DERIVED] * 4
+        case 2:
+            themes += [(*LOOPS, *DERIVED)[rng.randint(len(LOOPS) + 1)]] * 2
+    return themes
+
+
+def drawn_inputs(rng: np.random.RandomState, drawing: Drawing) -> Iterator[np.ndarray]:
+    for n in range(rng.randint(2, 5)):
+        shape = [EXTENTS[rng.randint(len(EXTENTS))] for _ in range(rng.randint(1, 5))]
+        while prod(shape) > MOST:
+            shape[rng.randint(len(shape))] = 3
+        if rng.rand() < 0.03:
+            shape[rng.randint(len(shape))] = 0
+        dtype = TYPES[rng.randint(len(TYPES))] if n else ("float32", "float32", "int32", "bfloat16")[rng.randint(4)]
+        yield drawing(rng, shape, dtype)
+
+
+def program(seed: int, number: int, recipes: Sequence[str] = ()) -> JaxProgram | None:
+    """`recipes`: of these families only. None if no step suited."""
+    made = JaxProgram(seed, number, tuple(recipes))
+    return made if made.steps else None
