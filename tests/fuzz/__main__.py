@@ -36,7 +36,7 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--only", type=int, help="this program alone")
     parser.add_argument("--ops", default="", help="names, by commas: of these ops only (of JAX programs: recipes)")
     parser.add_argument("--types", default="", help=f"element types, by commas, of {', '.join(ALL)}")
-    parser.add_argument("--size", type=int, default=8, help="about so many ops a program")
+    parser.add_argument("--size", type=int, default=8, help="about so many ops (of JAX: steps) a program")
     parser.add_argument("--large", action="store_true", help="extents up to 513, values of 60,000 elements")
     parser.add_argument("--target", default="cpu", help="cpu, cpu-avx2, sim:sm_90a, …")
     parser.add_argument("--jobs", type=int, default=1)

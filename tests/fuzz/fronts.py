@@ -58,7 +58,8 @@ class JaxFront(Front):
     def program(self, number: int) -> Any:
         from .traced.programs import program
 
-        return program(self.options.seed, number, self.options.ops.split(",") if self.options.ops else ())
+        options = self.options
+        return program(options.seed, number, options.ops.split(",") if options.ops else (), options.size, options.large)
 
     def cut_down(self, program: Any, verdict: Verdict, judge: Judge) -> Any:
         from .traced.judge import cut_down

@@ -28,8 +28,9 @@ LOOPS = ("scan", "fori_loop", "while_loop", "switch", "vmap")
 DERIVED = ("gradient",)
 EXTENTS = (1, 2, 3, 4, 5, 7, 8, 12, 16, 17, 33, 65)
 TYPES = ("bfloat16", "float16", "float64", "int8", "uint8", "int32", "int64", "bool", "complex64", "uint32", "int16", *["float32"] * 4)
+LARGE = (1, 2, 3, 8, 31, 64, 70, 128, 257, 513)
 MOST = 5000
-"""Elements of an input."""
+"""Elements of an input; of large ones four times as many."""
 KEPT = 20
 """Programs after which JAX forgets what it traced."""
 
@@ -40,6 +41,9 @@ class JaxProgram:
     number: int
     recipes: tuple[str, ...] = ()
     """If not of all: of these."""
+    size: int = 8
+    """About so many steps."""
+    large: bool = False
     skip: frozenset[str] = frozenset()
     """Paths of steps left out."""
     only: tuple[int, ...] | None = None
@@ -49,8 +53,8 @@ class JaxProgram:
     @cached_property
     def _grown(self) -> tuple[str, list[np.ndarray], list[tuple[str, str]]]:
         rng = np.random.RandomState(zlib.crc32(f"{self.seed}.{self.number}".encode()))
-        themes, inputs = drawn_themes(rng), list(drawn_inputs(rng, self.drawing))
-        steps, many, kept = rng.randint(3, 13), rng.rand() < 0.5, rng.rand(128) < 0.5
+        themes, inputs = drawn_themes(rng), list(drawn_inputs(rng, self.drawing, self.large))
+        steps, many, kept = rng.randint(3, 5 + self.size), rng.rand() < 0.5, rng.rand(128) < 0.5
         themes = self.recipes or themes
         log: list[tuple[str, str]] = []
 
@@ -107,10 +111,11 @@ def drawn_themes(rng: np.random.RandomState) -> list[str]:
     return themes
 
 
-def drawn_inputs(rng: np.random.RandomState, drawing: Drawing) -> Iterator[np.ndarray]:
+def drawn_inputs(rng: np.random.RandomState, drawing: Drawing, large: bool) -> Iterator[np.ndarray]:
+    extents, most = (LARGE, 4 * MOST) if large else (EXTENTS, MOST)
     for n in range(rng.randint(2, 5)):
-        shape = [EXTENTS[rng.randint(len(EXTENTS))] for _ in range(rng.randint(1, 5))]
-        while prod(shape) > MOST:
+        shape = [extents[rng.randint(len(extents))] for _ in range(rng.randint(1, 5))]
+        while prod(shape) > most:
             shape[rng.randint(len(shape))] = 3
         if rng.rand() < 0.03:
             shape[rng.randint(len(shape))] = 0
@@ -118,7 +123,7 @@ def drawn_inputs(rng: np.random.RandomState, drawing: Drawing) -> Iterator[np.nd
         yield drawing(rng, shape, dtype)
 
 
-def program(seed: int, number: int, recipes: Sequence[str] = ()) -> JaxProgram | None:
+def program(seed: int, number: int, recipes: Sequence[str] = (), size: int = 8, large: bool = False) -> JaxProgram | None:
     """`recipes`: of these families only. None if no step suited."""
-    made = JaxProgram(seed, number, tuple(recipes))
+    made = JaxProgram(seed, number, tuple(recipes), size, large)
     return made if made.steps else None
