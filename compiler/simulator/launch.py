@@ -186,9 +186,9 @@ def _address(memory: MemRef) -> int:
 
 
 def _overlapping(memories: list[MemRef]) -> list[list[int]]:
-    """Arguments by common memory."""
-    order = sorted(range(len(memories)), key=lambda i: _address(memories[i]))
-    groups: list[list[int]] = []
+    """Arguments by common memory; one without elements has none, wherever it lies."""
+    groups = [[i] for i, memory in enumerate(memories) if not memory.buffer.nbytes]
+    order = sorted((i for i, memory in enumerate(memories) if memory.buffer.nbytes), key=lambda i: _address(memories[i]))
     end = -1
     for i in order:
         begin = _address(memories[i])

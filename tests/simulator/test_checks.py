@@ -224,6 +224,13 @@ def test_arguments_that_overlap():
         plain.launch("k", [buffer[:256], buffer[128:]])
 
 
+def test_an_argument_without_elements_overlaps_nothing():
+    body = "      memref.store %f1, %o[%i] : memref<256xf32>"
+    out = np.zeros(256, np.float32)
+    kernel("%x: memref<0xf32> {llvm.noalias}, %o: memref<256xf32>", body).launch("k", [out[128:128], out])
+    assert out.all()
+
+
 def test_faults_beyond_the_first_batch_of_blocks():
     """Only the last of 2000 blocks leaves the array; checks see every block."""
     body = "      %v = memref.load %x[%i] : memref<127999xf32>"
