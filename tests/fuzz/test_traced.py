@@ -54,6 +54,8 @@ def test_a_failing_program_is_cut_down_to_the_steps_that_fail():
 def test_what_differs_is_seen():
     x = np.array([1, 2, np.inf, np.nan], np.float32)
     assert difference(x, x * np.float32(1 + 1e-6)) == "" and difference(x, x * 2).startswith("differs")
+    z = np.array([complex(np.inf, 1)], np.complex64)
+    assert difference(z, np.array([complex(np.inf, 1 + 1e-6)], np.complex64)) == "" and difference(z, z + 1j).startswith("differs")
     assert "infinities" in difference(np.nan_to_num(x), x) and "for int32" in difference(x, np.zeros(3, np.int32))
 
 

@@ -58,9 +58,8 @@ def difference(mine: np.ndarray, theirs: np.ndarray, looser: float = 1) -> str:
     if theirs.dtype.name not in SHARES:
         wrong = mine != theirs
         return f"{kind}: {_quoted(wrong, mine, theirs)}" if wrong.any() else ""
-    wide = np.complex128 if theirs.dtype.kind == "c" else np.float64
     share = looser * SHARES[theirs.dtype.name]
-    mine, theirs = mine.astype(wide), theirs.astype(wide)
+    mine, theirs = ((np.stack([x.real, x.imag]) if x.dtype.kind == "c" else x).astype(np.float64) for x in (mine, theirs))
     finite = np.isfinite(theirs)
     if not np.array_equal(np.where(finite, 0, mine), np.where(finite, 0, theirs), equal_nan=True):
         return f"{kind}, infinities and NaN: {_quoted(~finite, mine, theirs)}"
