@@ -231,7 +231,7 @@ class Builder:
         adds."""
         scalar = known_scalar(self._sources.scalars, defining_op(view_base(value)))
         constant = None if scalar is None else defining_op(scalar)
-        if constant is None or constant.name != "arith.constant":
+        if scalar is None or constant is None or constant.name != "arith.constant":
             return None
         with self._anchor:
             kind = ir.RankedTensorType.get([], scalar.type)
