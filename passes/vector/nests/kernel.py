@@ -56,6 +56,7 @@ from .results import follows_in_registers
 from .rows import emit_row_sums, sums_along
 from .same_in_all_tiles import same_in_all_tiles
 from .scans import emit_scan, scans
+from .turns import emit_in_turn, row_loop
 from .windows import is_surrounded
 from .winograd import emit_winograd
 from .winograd_loops import WinogradLoops, has_transform
@@ -436,6 +437,11 @@ class _Kernel:
         return bool(following)
 
     def _emit_sums(self, group: list[Work]) -> bool:
+        along = row_loop(group, self.target)
+        if along is not None:
+            self.rows += 1
+            emit_in_turn(group, along, self._captured, self.target)
+            return False
         vector = vector_loop(group)
         if vector is not None and sums_along(group, vector):
             self.rows += 1

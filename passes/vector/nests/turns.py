@@ -1,8 +1,8 @@
-"""Code of elementwise nests whose results lie in turn: the last loop has a few steps, along which results lie in one piece, as complex
-numbers, the pixels of a picture of few channels and what pixel_shuffle makes do.
+"""Code of nests whose results lie in turn: the last loop has a few steps, along which results lie in one piece, as complex numbers, the
+pixels of a picture of few channels and what pixel_shuffle makes do. And of reductions of rows that are such turns: sums of three columns.
 
 The vector loop is the one along which the turns follow one another. A chunk computes the first of each turn, then the second and so on, and
-stores all of them at once; what it reads of other pairs is loaded in one piece likewise (lanes.py).
+stores all of them at once; what it reads of other pairs is loaded in one piece likewise (lanes.py). Of a reduction each lane has a row.
 """
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from ...common.control_flow import nest_each
 from ...common.linear_index import LinearIndex
 from ...common.tiled_function import size_bound
 from .body import Captured, LanesBody
-from .lanes import Lanes
+from .lanes import Lanes, Rep
 from .nests import chunks, lane_count, point_indices
+from .windows import is_surrounded
 from .work import Point, Work, stride_along
 
 _REGISTERS = 4
@@ -38,6 +39,33 @@ def turn_loop(works: list[Work], target: TargetView) -> int | None:
     following = (d for d in range(last) if extents[d] != 1 and all(stride_along(m, s, d) == points for m, s in results))
     along = next(following, None)
     return along if along is None or points == 2 or _pays(works, along, last, target) else None
+
+
+def row_loop(works: list[Work], target: TargetView) -> int | None:
+    """The loop along which rows of a few elements follow one another that some of the works reduce, or None where there are no such."""
+    extents = works[0].extents
+    last = len(extents) - 1
+    points = extents[last] if last > 0 else None
+    if not isinstance(points, int) or not 2 <= points <= _MOST_POINTS or any(is_surrounded(work) for work in works):
+        return None
+    if any(work.parallel[d] == (d == last) for work in works if work.reduces for d in range(len(extents)) if extents[d] != 1):
+        return None
+    least = target.lanes(max(_LEAST_BITS, *(work.widest() for work in works)))
+    return next((d for d in range(last) if size_bound(extents[d]) >= least and _follow(works, d, last)), None)
+
+
+def _follow(works: list[Work], along: int, last: int) -> bool:
+    """Whether rows, and what is computed of each, lie side by side: results of a reduction as neighbours."""
+    points = works[0].extents[last]
+    inputs = [(stride_along(m, s, along), stride_along(m, s, last)) for work in works for m, s in work.inputs_in_memory()]
+    results = [
+        (stride_along(m, s, along), stride_along(m, s, last), work.reduces)
+        for work in works
+        for m, s in zip(work.output_maps, work.outputs)
+        if s is not None
+    ]
+    read = all(pair in ((points, 1), (1, 0), (0, 1), (0, 0)) for pair in inputs) and (points, 1) in inputs
+    return read and all(each == ((1, 0, True) if each[2] else (points, 1, False)) for each in results)
 
 
 def _pays(works: list[Work], along: int, last: int, target: TargetView) -> bool:
@@ -76,6 +104,9 @@ def emit_in_turn(works: list[Work], along: int, captured: Captured, target: Targ
 
 def _compute(work: Work, points: list[Point]) -> None:
     """Evaluates the work at all points; other works of the nest know its results there, and those that have a place are stored."""
+    if work.reduces:
+        _reduce(work, points)
+        return
     found = [point.evaluate(work) for point in points]
     for number, value in enumerate(work.values):
         for point, results in zip(points, found):
@@ -86,3 +117,13 @@ def _compute(work: Work, points: list[Point]) -> None:
         first = points[0]
         address = storage.address(LanesBody(first.lanes, first.indices, first.captured).at(work.output_maps[number]))
         first.lanes.store_in_turn([results[number] for results in found], storage, address)
+
+
+def _reduce(work: Work, points: list[Point]) -> None:
+    """Takes the points of each lane's row one after the other, and stores what they come to."""
+    first = points[0]
+    values: list[Rep] = [first.init(work, number) for number in range(len(work.outputs))]
+    for point in points:
+        values = point.evaluate(work, values)
+    for number, value in enumerate(values):
+        first.store(work, number, value)

@@ -274,3 +274,64 @@ func.func private @reversed(%x: tensor<64x3xf32>) -> tensor<64x3xf32> attributes
   }
   return %0 : tensor<64x3xf32>
 }
+
+// -----
+
+// Changed: Each lane has a row of three: the columns are taken apart in registers, and no sum goes across the lanes.
+// CHECK-LABEL: func.func private @rows(
+// CHECK: %[[X:.*]] = vector.load %arg2[%{{.*}}] : memref<192xf32>, vector<96xf32>
+// CHECK: %[[S:.*]] = arith.mulf %[[X]], %[[X]]
+// CHECK: vector.shuffle %[[S]], %{{.*}} [0, 3, 6, {{.*}}, 93]
+// CHECK: vector.shuffle %[[S]], %{{.*}} [1, 4, 7, {{.*}}, 94]
+// CHECK: vector.shuffle %[[S]], %{{.*}} [2, 5, 8, {{.*}}, 95]
+// CHECK-NOT: vector.reduction
+// CHECK: vector.store %{{.*}}, %arg3[%{{.*}}] : memref<64xf32>, vector<32xf32>
+#all = affine_map<(d0, d1) -> (d0, d1)>
+#kept = affine_map<(d0, d1) -> (d0)>
+func.func private @rows(%x: tensor<64x3xf32>) -> tensor<64xf32> attributes {hloom.kind = "loop"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64xf32>
+  %0 = scf.forall (%i) = (0) to (64) step (32) shared_outs(%o = %e) -> (tensor<64xf32>) {
+    %a = tensor.extract_slice %x[%i, 0] [32, 3] [1, 1] : tensor<64x3xf32> to tensor<32x3xf32>
+    %b = tensor.extract_slice %o[%i] [32] [1] : tensor<64xf32> to tensor<32xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%b : tensor<32xf32>) -> tensor<32xf32>
+    %1 = linalg.generic {indexing_maps = [#all, #kept], iterator_types = ["parallel", "reduction"]}
+        ins(%a : tensor<32x3xf32>) outs(%f : tensor<32xf32>) {
+    ^bb0(%v: f32, %sum: f32):
+      %s = arith.mulf %v, %v : f32
+      %t = arith.addf %sum, %s : f32
+      linalg.yield %t : f32
+    } -> tensor<32xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %1 into %o[%i] [32] [1] : tensor<32xf32> into tensor<64xf32>
+    }
+  }
+  return %0 : tensor<64xf32>
+}
+
+// -----
+
+// Unchanged: Of rows of twelve a register has most of one: it is summed along the row, and across the lanes at the end.
+// CHECK-LABEL: func.func private @longer(
+// CHECK: vector.reduction
+#all = affine_map<(d0, d1) -> (d0, d1)>
+#kept = affine_map<(d0, d1) -> (d0)>
+func.func private @longer(%x: tensor<64x12xf32>) -> tensor<64xf32> attributes {hloom.kind = "loop"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64xf32>
+  %0 = scf.forall (%i) = (0) to (64) step (32) shared_outs(%o = %e) -> (tensor<64xf32>) {
+    %a = tensor.extract_slice %x[%i, 0] [32, 12] [1, 1] : tensor<64x12xf32> to tensor<32x12xf32>
+    %b = tensor.extract_slice %o[%i] [32] [1] : tensor<64xf32> to tensor<32xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%b : tensor<32xf32>) -> tensor<32xf32>
+    %1 = linalg.generic {indexing_maps = [#all, #kept], iterator_types = ["parallel", "reduction"]}
+        ins(%a : tensor<32x12xf32>) outs(%f : tensor<32xf32>) {
+    ^bb0(%v: f32, %sum: f32):
+      %t = arith.addf %sum, %v : f32
+      linalg.yield %t : f32
+    } -> tensor<32xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %1 into %o[%i] [32] [1] : tensor<32xf32> into tensor<64xf32>
+    }
+  }
+  return %0 : tensor<64xf32>
+}
