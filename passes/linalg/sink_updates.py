@@ -68,14 +68,18 @@ def sink_updates(module: ir.Operation) -> None:
 
 
 def _read_behind_views(op: ir.Operation) -> None:
-    """What is read of a view at a place that is no loop's is read behind it: `x[16 i + j]` of rows that lie in one piece is `x[i, j]`."""
+    """What is read of a view at a place that is no loop's is read behind it: `x[16 i + j]` of rows that lie in one piece is `x[i, j]`. And
+    `x[i + 2]` of a loop of one trip is `x[2]`."""
     source = read_generic(op)
-    maps = list(source.maps)
+    count = len(source.extents)
+    loops = [ir.AffineExpr.get_constant(0) if extent == 1 else ir.AffineExpr.get_dim(i) for i, extent in enumerate(source.extents)]
+    once = ir.AffineMap.get(count, 0, loops)
+    maps = [m if _is_plain(m) else ir.AffineMap.get(count, 0, [e.compose(once) for e in m.results]) for m in source.maps]
     for number, value in enumerate(source.inputs):
         if _is_plain(maps[number]):
             continue
         point = point_in_base(value, tuple(index_at(e, loops_of(source.extents)) for e in maps[number].results))
-        behind = generic.affine_map(len(source.extents), list(map(to_affine, point)))
+        behind = generic.affine_map(count, list(map(to_affine, point)))
         if _is_plain(behind):
             op.operands[number], maps[number] = view_base(value), behind
     op.attributes["indexing_maps"] = maps_attr(maps)

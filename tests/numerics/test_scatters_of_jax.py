@@ -37,6 +37,11 @@ def test_indexed_updates(method):
     check(lambda x, i, u: getattr(x.at[i, 2:5], method)(u), abs(floats(20, 8)), places(20, 6), floats(6, 3))
 
 
+def test_one_update_that_is_part_of_an_array():
+    check(lambda x, u: x.at[np.array([1])].add(u[2:3]), floats(4), floats(5))
+    check(lambda x, u: x.at[np.array([3])].set(u[2:3, 1:]), floats(4, 6), floats(5, 7))
+
+
 @pytest.mark.parametrize("width", [1, 7, 33, 64, 160])
 def test_gradient_of_an_embedding(width):
     check(jax.grad(lambda table, i: jnp.sum(jnp.sin(table[i]))), floats(50, width), places(50, 30))

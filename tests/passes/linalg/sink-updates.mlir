@@ -135,3 +135,23 @@ func.func private @behind_a_view(%y: tensor<129x16xf32>, %x: tensor<129x16xf32>,
   }) : (tensor<129x16xf32>, tensor<31x1xi32>, tensor<31x16xf32>) -> tensor<129x16xf32>
   return %4 : tensor<129x16xf32>
 }
+
+// -----
+
+// Changed: One element, which lies somewhere in an array: its loop has one trip.
+// CHECK-LABEL: func.func private @one_of_many(
+// CHECK-SAME: %[[Y:[a-z0-9]*]]: tensor<5xf32>
+// CHECK-NOT: linalg.generic
+// CHECK: scf.forall
+// CHECK: tensor.extract_slice %[[Y]][2] [1] [1]
+// CHECK: arith.addf
+func.func private @one_of_many(%y: tensor<5xf32>, %x: tensor<4xf32>, %i: tensor<1x1xi32>) -> tensor<4xf32> attributes {hloom.kind = "scatter"} {
+  %0 = stablehlo.slice %y [2:3] : (tensor<5xf32>) -> tensor<1xf32>
+  %1 = "stablehlo.scatter"(%x, %i, %0) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
+      scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %2 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %2 : tensor<f32>
+  }) : (tensor<4xf32>, tensor<1x1xi32>, tensor<1xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
