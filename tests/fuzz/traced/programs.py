@@ -21,8 +21,6 @@ from .builder import RECIPES, Builder, Drawing, Made
 from .recipes import load
 
 load()
-jax.config.update("jax_enable_x64", True)
-jax.config.update("jax_default_matmul_precision", "highest")
 
 LOOPS = ("scan", "fori_loop", "while_loop", "switch", "vmap")
 DERIVED = ("gradient",)
@@ -68,7 +66,8 @@ class JaxProgram:
 
         if self.number % KEPT == 0:
             jax.clear_caches()
-        return jax.jit(function, keep_unused=True).lower(*inputs).as_text(), inputs, log
+        with jax.enable_x64(True), jax.default_matmul_precision("highest"):
+            return jax.jit(function, keep_unused=True).lower(*inputs).as_text(), inputs, log
 
     def text(self) -> str:
         return self._grown[0]
