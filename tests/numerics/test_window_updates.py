@@ -65,7 +65,25 @@ def turned(c):
     return plain, across, jax.lax.dynamic_update_slice(jnp.pad(across[0] * 2, ((2, 3), (1, 4))), last.T, (9, 2))
 
 
+def beside(x):
+    """What is written beside the window has memory of its own, as all of the buffer is still read."""
+
+    def inner(k, state):
+        sums, out = state
+        sums = jnp.cumsum(sums, 0)
+        return sums, jax.lax.dynamic_update_slice(out, sums[:1], (k, 0))
+
+    def outer(k, state):
+        rows, out = state
+        part = jax.lax.dynamic_slice(rows, (3 * k - 2, 0), (2, 65))
+        part = jax.lax.fori_loop(0, 3, inner, (part, part[::-1]))[1]
+        return jnp.resize(part, (7, 65)), jax.lax.dynamic_update_slice(out, jnp.resize(part, (1, 65)), (k, 0))
+
+    return jax.lax.fori_loop(0, 3, outer, (x, x[::-1]))[1]
+
+
 CASES = {
+    beside: (np.arange(455, dtype=np.int32).reshape(7, 65),),
     turned: (np.ones((33, 47), np.float32),),
     window: (np.arange(120, dtype=np.float32).reshape(12, 10), np.full((5, 4), -1, np.float32), np.int32(2), np.int32(9)),
     stacked: (np.arange(5, dtype=np.float32),),

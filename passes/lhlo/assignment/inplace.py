@@ -65,7 +65,14 @@ class InPlace:
         shape = list(wanted.shape)
         if any(list(ir.ShapedType(value.type).shape) != shape for value in returned if accesses.get(value) is _SAME):
             return frozenset()
-        return alike - {output for given in inputs for output in alike if self._is_read_beside(callee, given, output, accesses)}
+        early = {output for given in inputs for output in alike if self._is_read_after(callee, given, output, returned, accesses)}
+        return alike - early - {output for given in inputs for output in alike if self._is_read_beside(callee, given, output, accesses)}
+
+    def _is_read_after(self, callee: str, given: int, output: int, returned: list[ir.Value], accesses: dict[ir.Value, _Access]) -> bool:
+        """Whether another output may read the input when this one is written: from a loop of its own, as all but the window that is written
+        there, or because nothing of this output is made of it."""
+        others = [number for number, value in enumerate(returned) if number != output and value in accesses]
+        return bool(others) and (returned[output] not in accesses or any(self.window_update(callee, given, number) for number in others))
 
     def _is_read_beside(self, callee: str, given: int, output: int, accesses: dict[ir.Value, _Access]) -> bool:
         """Whether the output is the input but for windows, and others are made of what these write over: a window is a loop of its own."""

@@ -368,3 +368,29 @@ func.func private @of_a_slice(%a: tensor<16xf32>, %i: tensor<i32>) -> tensor<16x
   %2 = stablehlo.dynamic_update_slice %a, %1, %i : (tensor<16xf32>, tensor<4xf32>, tensor<i32>) -> tensor<16xf32>
   return %2 : tensor<16xf32>
 }
+
+// -----
+
+// Declined: A result in the place of what another result still reads: the window is written there, and the negation elsewhere.
+// CHECK-LABEL: func.func @main(
+// CHECK: "lhlo.fusion"(%{{.*}}) {callee = @both, inplace = array<i64: 1, 1>
+func.func @main(%x: tensor<16xf32>, %i: tensor<i32>) -> tensor<16xf32> {
+  %0 = call @turn(%x) : (tensor<16xf32>) -> tensor<16xf32>
+  %1:2 = call @both(%x, %0, %i) : (tensor<16xf32>, tensor<16xf32>, tensor<i32>) -> (tensor<16xf32>, tensor<16xf32>)
+  %2 = call @sum(%1#0, %1#1) : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  return %2 : tensor<16xf32>
+}
+func.func private @turn(%a: tensor<16xf32>) -> tensor<16xf32> attributes {hloom.kind = "loop"} {
+  %0 = stablehlo.reverse %a, dims = [0] : tensor<16xf32>
+  return %0 : tensor<16xf32>
+}
+func.func private @both(%a: tensor<16xf32>, %b: tensor<16xf32>, %i: tensor<i32>) -> (tensor<16xf32>, tensor<16xf32>) attributes {hloom.kind = "loop"} {
+  %0 = stablehlo.negate %a : tensor<16xf32>
+  %1 = stablehlo.slice %a [2:6] : (tensor<16xf32>) -> tensor<4xf32>
+  %2 = stablehlo.dynamic_update_slice %b, %1, %i : (tensor<16xf32>, tensor<4xf32>, tensor<i32>) -> tensor<16xf32>
+  return %0, %2 : tensor<16xf32>, tensor<16xf32>
+}
+func.func private @sum(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32> attributes {hloom.kind = "multi_reduce"} {
+  %0 = stablehlo.add %a, %b : tensor<16xf32>
+  return %0 : tensor<16xf32>
+}
