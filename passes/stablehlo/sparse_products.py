@@ -9,9 +9,9 @@ After, where %i and %j are the rows of these numbers and %a and %b the numbers, 
 So are differences (`d @ u` of a matrix with three diagonals), permutations and interpolations. What is multiplied by 0 is not read: a NaN
 or an infinity there stays out of the sum (docs/numerics.md).
 
-Must hold: nothing. Declined: matrices that are not known here (arguments; more than `max-elements`), more than `MOST_TERMS` numbers a
-column, or so many that the product takes no longer than to read them one by one: along the last dimension a vector reads them by shuffles.
-Of these, integers, batches and several summed dimensions, too; and products whose algorithm is given.
+Must hold: nothing. Declined: matrices that are not known here (arguments; more than `max-elements`); columns of more than `MOST_TERMS`
+numbers, or of so many that the product is as fast (along the last dimension a vector reads its elements by shuffles); integers; batch
+dimensions; several summed dimensions; dots that name their algorithm.
 """
 
 from __future__ import annotations
