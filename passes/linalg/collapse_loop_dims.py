@@ -397,7 +397,7 @@ def _renumber(nest: _Loops, groups: list[Group], new: dict[ir.Value, ir.Value], 
     extracts = [(op, _extracted_runs(nest, op, number)) for op in _extracts(source)]
     for value, form in asked_indices(source).items():
         if any(len(groups[number[loop]]) > 1 for loop in form):
-            with ir.InsertionPoint(value.owner), value.owner.location:
+            with _before(value.owner, source.op), value.owner.location:
                 value.replace_all_uses_with(index_of(form, last, scalars))
     for op in indices:
         loop = integer(op, "dim")
@@ -411,10 +411,18 @@ def _renumber(nest: _Loops, groups: list[Group], new: dict[ir.Value, ir.Value], 
             continue
         with ir.InsertionPoint(source.op), op.location:
             flat = _operand(tensor, [run for run, _ in runs], new, views)
-        with ir.InsertionPoint(op), op.location:
+        with _before(op, source.op), op.location:
             places = [point[run[0]] if joined is None else linalg_index(joined) for run, joined in runs]
+        with ir.InsertionPoint(op), op.location:
             replace(op, [value_of("tensor.extract", op.results[0].type, [flat, *places])])
     erase_unused([op for op in walk(source.op) if op.name in ("linalg.index", "arith.muli", "arith.addi")])
+
+
+def _before(op: ir.Operation | ir.OpView, source: ir.Operation) -> ir.InsertionPoint:
+    """Before the op, or the loop around it, in the body of a generic, where alone an index is asked for."""
+    while op.parent.operation != source:
+        op = op.parent
+    return ir.InsertionPoint(op)
 
 
 def _extracted_runs(nest: _Loops, op: ir.Operation, number: dict[int, int]) -> list[tuple[Group, int | None]]:

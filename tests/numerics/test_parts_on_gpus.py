@@ -84,3 +84,16 @@ def test_taps_along_rows_alone():
 
     draw = np.random.default_rng(0).standard_normal
     agree(function, draw((1, 4, 24, 2), np.float32), draw((3, 1, 1, 2), np.float32), tolerance=1e-6)
+
+
+def test_places_in_a_loop_of_a_body():
+    """What the loop reads is asked for by the place in the whole array, which no loop around it changes."""
+
+    def function(x):
+        def step(k, _):
+            part = lax.dynamic_slice(x, (3, 0, k >> 3, 0), (8, 1, 15, 1))
+            return jnp.tanh(jnp.resize(part, (17, 1, 17, 1)))
+
+        return lax.fori_loop(0, 17, step, x)
+
+    agree(function, np.random.default_rng(0).standard_normal((17, 1, 17, 1), np.float32), tolerance=1e-6)

@@ -373,3 +373,34 @@ func.func private @inserted(%x: tensor<2x3x33x8xf32>, %u: tensor<2x3x8xf32>, %i:
   %0 = stablehlo.dynamic_update_slice %x, %r, %c, %c, %i, %c : (tensor<2x3x33x8xf32>, tensor<2x3x1x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<2x3x33x8xf32>
   return %0 : tensor<2x3x33x8xf32>
 }
+
+// -----
+
+// Changed: The place in all elements is asked for in a loop of the body: the joined loop's index stands before that.
+// CHECK-LABEL: func.func private @in_a_loop
+// CHECK: iterator_types = ["parallel"]
+// CHECK: linalg.index 0
+// CHECK: scf.for
+// CHECK-NOT: linalg.index
+// CHECK: linalg.yield
+#both = affine_map<(d0, d1) -> (d0, d1)>
+func.func private @in_a_loop(%x: tensor<3x4xi32>) -> tensor<3x4xi32> attributes {hloom.kind = "loop"} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %e = tensor.empty() : tensor<3x4xi32>
+  %0 = linalg.generic {indexing_maps = [#both, #both], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<3x4xi32>) outs(%e : tensor<3x4xi32>) {
+  ^bb0(%a: i32, %out: i32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %sum = scf.for %n = %c0 to %c4 step %c1 iter_args(%s = %a) -> (i32) {
+      %row = arith.muli %i, %c4 : index
+      %place = arith.addi %row, %j : index
+      %p = arith.index_cast %place : index to i32
+      %t = arith.addi %s, %p : i32
+      scf.yield %t : i32
+    }
+    linalg.yield %sum : i32
+  } -> tensor<3x4xi32>
+  return %0 : tensor<3x4xi32>
+}
