@@ -65,12 +65,13 @@ class InPlace:
         shape = list(wanted.shape)
         if any(list(ir.ShapedType(value.type).shape) != shape for value in returned if accesses.get(value) is _SAME):
             return frozenset()
-        early = {output for given in inputs for output in alike if self._is_read_after(callee, given, output, returned, accesses)}
-        return alike - early - {output for given in inputs for output in alike if self._is_read_beside(callee, given, output, accesses)}
+        readings = (self._is_read_after, self._is_read_beside)
+        return alike - {o for o in alike if any(is_read(callee, given, o, accesses) for given in inputs for is_read in readings)}
 
-    def _is_read_after(self, callee: str, given: int, output: int, returned: list[ir.Value], accesses: dict[ir.Value, _Access]) -> bool:
+    def _is_read_after(self, callee: str, given: int, output: int, accesses: dict[ir.Value, _Access]) -> bool:
         """Whether another output may read the input when this one is written: from a loop of its own, as all but the window that is written
         there, or because nothing of this output is made of it."""
+        returned = list(ops_in(self.functions[callee].regions[0].blocks[0])[-1].operands)
         others = [number for number, value in enumerate(returned) if number != output and value in accesses]
         return bool(others) and (returned[output] not in accesses or any(self.window_update(callee, given, number) for number in others))
 
