@@ -19,9 +19,10 @@ A store into a line that no cache holds first reads the line from memory, and pu
 line, which is gone by then: nothing is lost by not keeping it. Lines are known to be whole at run time alone, as rows may have any length,
 and results may be the caller's.
 
-Must hold: a processor whose registers are cache lines (AVX-512): a store of whole ones waits for no other. Declined: buffers that the
-kernel reads too; stores of parts of a line, and masked ones; kernels all of whose buffers the last cache holds; results of less than half
-of it.
+Must hold: a processor whose registers are cache lines (AVX-512): a store of whole ones waits for no other. Stores begin at multiples of a
+line. Declined: buffers that the kernel reads too; stores of parts of a line, masked ones, and those beside them in a block: where every
+other row goes past the caches, as of 56 elements, both wait for each other, and it is half as fast as none; kernels all of whose buffers
+the last cache holds; results of less than half of it.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from torch_mlir.dialects.arith import CmpIPredicate
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView, target_of
 
+from ..common.divisor import divisor_of
 from ..common.rewriting import all_functions, create, index_constant, ops_in, walk
 from ..registry import register_pass
 
@@ -59,7 +61,7 @@ def _stream(kernel: ir.Operation, target: TargetView) -> bool:
     if sum(map(_buffer_bytes, buffers)) < target.llc_bytes:
         return False
     bases = [base for base in buffers if _buffer_bytes(base) >= target.llc_bytes // _SHARE and _is_only_written(base)]
-    stores = [op for base in bases for op in _stores(base) if _bytes_of(op.operands[0]) % target.cache_line_bytes == 0]
+    stores = [op for base in bases for op in _whole_stores(base, target.cache_line_bytes)]
     for block in {op.block: None for op in stores}:
         asked: list[ir.Operation] = []
         for op in ops_in(block):
@@ -84,13 +86,21 @@ def _is_only_written(base: ir.Value) -> bool:
     return all(_PLACES.get(use.owner.operation.name) == use.operand_number for use in base.uses)
 
 
-def _stores(base: ir.Value) -> list[ir.Operation]:
-    return [use.owner.operation for use in base.uses if use.owner.operation.name == _STORE]
+def _whole_stores(base: ir.Value, line: int) -> list[ir.Operation]:
+    """The stores of whole lines, but for those in a block with others."""
+    stores = [use.owner.operation for use in base.uses if use.owner.operation.name != _PREFETCH]
+    mixed = {op.block for op in stores if not _is_whole(op, line)}
+    return [op for op in stores if op.block not in mixed]
 
 
-def _bytes_of(value: ir.Value) -> int:
+def _is_whole(store: ir.Operation, line: int) -> bool:
+    """Whether it stores whole lines, if the buffer begins with one."""
+    if store.name != _STORE:
+        return False
+    value, _, place = store.operands
     kind = ir.VectorType(value.type)
-    return prod(kind.shape) * element_bytes(kind.element_type)
+    nbytes = element_bytes(kind.element_type)
+    return prod(kind.shape) * nbytes % line == 0 and divisor_of(place) * nbytes % line == 0
 
 
 def _branch(store: ir.Operation, asked: list[ir.Operation], line: int) -> None:

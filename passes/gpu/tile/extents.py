@@ -7,9 +7,10 @@ from math import gcd
 
 from torch_mlir import ir
 
-from ...common.affine import dim_position, fold
+from ...common.affine import dim_position
 from ...common.axes import TileOp
-from ...common.rewriting import DYNAMIC, defining_op, is_block_argument, mixed
+from ...common.divisor import divisor_of
+from ...common.rewriting import DYNAMIC, defining_op, mixed
 from ...common.tiled_function import size_bound
 from ...errors import PassFailure
 from .indices import LARGE
@@ -28,27 +29,6 @@ class Extent:
         if isinstance(value, int):
             return Extent(value, None, value or LARGE)
         return Extent(size_bound(value), value, gcd(size_bound(value), divisor_of(value)))
-
-
-def divisor_of(value: ir.Value) -> int:
-    """A number that divides an index of the tile: loops of the forall are multiples of their step."""
-    if is_block_argument(value):
-        forall = value.owner.owner
-        steps = list(ir.DenseI64ArrayAttr(forall.attributes["staticStep"]))
-        return steps[ir.BlockArgument(value).arg_number]
-    op = value.owner.operation
-    operands = [divisor_of(v) for v in op.operands]
-    if op.name == "arith.constant":
-        return ir.IntegerAttr(op.attributes["value"]).value or LARGE
-    if op.name == "affine.min":
-        results = ir.AffineMapAttr(op.attributes["map"]).value.results
-        return gcd(*(fold(e, operands.__getitem__, lambda c: abs(c) or LARGE, _divisor) for e in results))
-    return _divisor(op.name.removeprefix("arith."), *operands) if len(operands) == 2 else 1
-
-
-def _divisor(name: str, a: int, b: int) -> int:
-    """A number that divides the op of that name in arith, of multiples of a and b."""
-    return gcd(a, b) if name == "addi" else a * b if name == "muli" else 1
 
 
 def shape_of(tensor: ir.Value) -> list[Extent]:

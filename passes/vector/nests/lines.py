@@ -9,6 +9,8 @@
 Rows are output channels. Where each has pixels of its own (a convolution that is one for each channel) they are rows of the picture, and a
 vector of pixels serves taps of several. Pixels that lie two apart are loaded with those between them, and a shuffle picks.
 
+Where no loop is summed beside the taps, as of a convolution for each channel, blocks ask for the next tile's pixels (next_tile.py).
+
 Of a tile's pixels and weights the larger are read once from end to end: where those are the pixels, pieces of a line go outside blocks of
 channels. A piece then asks for the pixels of the next but one, where these lie on many pages.
 
@@ -45,6 +47,7 @@ from .body import Captured, LanesBody
 from .lanes import Lanes, Rep
 from .line import Line, line_of
 from .nests import point_indices, whole_part
+from .next_tile import Asked, next_tile
 from .results import store_results
 from .tile_prefetch import PAGE_BYTES, prefetch_tile
 from .windows import windows_of
@@ -102,6 +105,8 @@ class Lines:
         self.summed = sorted(others, key=lambda d: -(stride_along(work.maps[line.weights], weights, d) or 0))
         self.pieces_outside = bool(still) and prod(map(size_bound, self.pixels.sizes)) > prod(map(size_bound, weights.sizes))
         self.after: Sequence[Work] = ()
+        self.asked: Asked | None = None
+        """What blocks ask for of the next tile's pixels."""
         self.asks_ahead = False
         """Whether a piece asks for the pixels of one behind it."""
 
@@ -117,7 +122,8 @@ class Lines:
     def emit(self, after: Sequence[Work] = ()) -> None:
         """The convolution, and at each of its results the works that come `after` it."""
         self.after = after
-        self.asks_ahead = not prefetch_tile(self.pixels, self.target) and self._reads_pages()
+        self.asked = None if self.line.pixels or self.summed else next_tile(self.work, self.line.loop, self.jam, self.target)
+        self.asks_ahead = self.asked is None and not prefetch_tile(self.pixels, self.target) and self._reads_pages()
 
         def at(indices: list[LinearIndex]) -> None:
             block = partial(self._block, dict(zip(self.outer, indices)))
@@ -192,6 +198,8 @@ class Lines:
     def _block(self, fixed: dict[int, LinearIndex], rows: int, row: LinearIndex, piece: _Piece, start: LinearIndex) -> None:
         lanes = Lanes(piece.count, None if piece.live == piece.count else static_mask(piece.count, piece.live))
         points = [Point(lanes, self._indices(fixed, row + u, start, lanes), self.captured) for u in range(rows)]
+        if self.asked is not None:
+            self.asked.at_once(self._indices(fixed, row, start, lanes), rows, piece.live)
         sums = [lanes.widen(point.init(self.work, 0)) for point in points]
         taps = self._taps(row, rows)
 

@@ -44,6 +44,9 @@ class Asked:
     def at_step(self, at: Sequence[LinearIndex], rows: int, columns: int) -> None:
         """What it asks for at a step of them."""
 
+    def at_once(self, at: Sequence[LinearIndex], rows: int, columns: int) -> None:
+        """What a block asks for whose sums have no loop."""
+
 
 @dataclass(frozen=True)
 class NextTile(Asked):
@@ -90,13 +93,19 @@ class _Behind(NextTile):
     length: int = 0
 
     def at_step(self, at: Sequence[LinearIndex], rows: int, columns: int) -> None:
-        columns_before, count = self._place(at, [*self._others(), self.vector])
-        each = Fraction(self.ahead, count * self._extent(self.jam))
-        first = _times(columns_before * self._extent(self.jam) + at[self.jam] * columns, each)
         step = LinearIndex()
         for d in self._reduced():
             step = step * self._extent(d) + at[d]
-        share = ceil(rows * columns * each / prod(map(self._extent, self._reduced())))
+        self._ask(at, rows, columns, step, prod(map(self._extent, self._reduced())))
+
+    def at_once(self, at: Sequence[LinearIndex], rows: int, columns: int) -> None:
+        self._ask(at, rows, columns, LinearIndex(), 1)
+
+    def _ask(self, at: Sequence[LinearIndex], rows: int, columns: int, step: LinearIndex, steps: int) -> None:
+        columns_before, count = self._place(at, [*self._others(), self.vector])
+        each = Fraction(self.ahead, count * self._extent(self.jam))
+        first = _times(columns_before * self._extent(self.jam) + at[self.jam] * columns, each)
+        share = ceil(rows * columns * each / steps)
         begin = self.pixels.offset + self.length + first + step * share
         for place in range(0, share, self.line):
             self._prefetch(begin + place)
@@ -126,16 +135,17 @@ class _Apart(NextTile):
 
 def prefetch_pixels(work: Work, vector: int | None, jam: int | None, target: TargetView) -> NextTile | None:
     """What blocks ask for, for the next tile. Where that is nothing, asks for what this one reads, if its windows are pixels apart."""
-    pixels = work.inputs[0] if work.inputs else None
-    if vector is None or jam is None or not isinstance(pixels, Storage) or not is_far(pixels, target):
-        return None
-    found = _next_tile(work, pixels, vector, jam, target)
-    if found is None and steps_over_pixels(work):
-        prefetch_tile(pixels, target)
+    found = next_tile(work, vector, jam, target)
+    if found is None and None not in (vector, jam) and work.inputs and steps_over_pixels(work):
+        prefetch_tile(work.inputs[0], target)
     return found
 
 
-def _next_tile(work: Work, pixels: Storage, vector: int, jam: int, target: TargetView) -> NextTile | None:
+def next_tile(work: Work, vector: int | None, jam: int | None, target: TargetView) -> NextTile | None:
+    """What blocks ask for of the first input, where that is far; None where it is in no piece with the next tile's."""
+    pixels = work.inputs[0] if work.inputs else None
+    if vector is None or jam is None or not isinstance(pixels, Storage) or not is_far(pixels, target):
+        return None
     number, tiles, ahead = LinearIndex(), 1, 0
     for tile, count in work.tiles:
         ahead = pixels.offset.coefficient(tile)

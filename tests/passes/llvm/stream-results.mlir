@@ -22,7 +22,9 @@ module attributes {hloom.target = {name = "cpu", kind = "cpu", triple = "x86_64-
   func.func @large(%lo: index, %hi: index, %x: memref<4096xf32>, %o: memref<4096xf32>) attributes {hloom.tiles = 128 : i64} {
     %c32 = arith.constant 32 : index
     %c128 = arith.constant 128 : index
-    scf.for %i = %lo to %hi step %c32 {
+    %first = arith.muli %lo, %c128 : index
+    %end = arith.muli %hi, %c128 : index
+    scf.for %i = %first to %end step %c32 {
       %v = vector.load %x[%i] : memref<4096xf32>, vector<32xf32>
       %next = arith.addi %i, %c128 : index
       memref.prefetch %o[%next], write, locality<3>, data : memref<4096xf32>
@@ -36,9 +38,27 @@ module attributes {hloom.target = {name = "cpu", kind = "cpu", triple = "x86_64-
   // CHECK: nontemporal
   // CHECK: vector.maskedstore
   // CHECK: sfence
-  func.func @tail(%i: index, %j: index, %o: memref<5000xf32>, %v: vector<16xf32>, %mask: vector<16xi1>) attributes {hloom.tiles = 1 : i64} {
-    vector.store %v, %o[%i] : memref<5000xf32>, vector<16xf32>
+  func.func @tail(%lo: index, %hi: index, %j: index, %o: memref<5000xf32>, %v: vector<16xf32>, %mask: vector<16xi1>) attributes {hloom.tiles = 1 : i64} {
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    scf.for %i = %c0 to %hi step %c16 {
+      vector.store %v, %o[%i] : memref<5000xf32>, vector<16xf32>
+    }
     vector.maskedstore %o[%j], %mask, %v : memref<5000xf32>, vector<16xi1>, vector<16xf32>
+    return
+  }
+
+  // Declined: Of rows of 56 elements every other begins at a multiple of a line.
+  // CHECK-LABEL: func.func @every_other_row
+  // CHECK-NOT: nontemporal
+  // CHECK-NOT: sfence
+  func.func @every_other_row(%i: index, %o: memref<5600xf32>, %v: vector<32xf32>) attributes {hloom.tiles = 50 : i64} {
+    %c56 = arith.constant 56 : index
+    %c112 = arith.constant 112 : index
+    %even = arith.muli %i, %c112 : index
+    %odd = arith.addi %even, %c56 : index
+    vector.store %v, %o[%even] : memref<5600xf32>, vector<32xf32>
+    vector.store %v, %o[%odd] : memref<5600xf32>, vector<32xf32>
     return
   }
 

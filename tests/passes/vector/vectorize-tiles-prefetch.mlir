@@ -452,15 +452,17 @@ module attributes {hloom.target = {l2_bytes = 24576 : i64}} {
 
 // -----
 
-// Changed: The pixels that a tile's windows read, a cache line of each row after the other, before the first of them; the cache does not hold
-// all of the input, but twice what a tile reads of it.
+// Changed: The windows of each channel, which the cache does not hold: every block of four lines asks for its share of the next tile's pixels,
+// 56 of them.
 // CHECK-LABEL: func.func private @windows(
 // CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<7168xf32>, %[[W:.*]]: memref<144xf32>, %{{.*}}: memref<7168xf32>)
 // CHECK: scf.for %{{.*}} = %c0 to %c4
-// CHECK: scf.for %{{.*}} = %c0 to %c34
-// CHECK: memref.prefetch %[[X]][%{{.*}}], read
-// CHECK: vector.maskedload %[[X]]
+// CHECK-NOT: scf.for
+// CHECK-COUNT-4: memref.prefetch %[[X]][%{{.*}}], read
 // CHECK-NOT: memref.prefetch %[[X]]
+// CHECK: vector.maskedload %[[X]]
+// CHECK: scf.for %{{.*}} = %c4 to %c28 step %c4
+// CHECK-COUNT-4: memref.prefetch %[[X]][%{{.*}}], read
 // CHECK: return
 #xl = affine_map<(c, oh, ow, kh, kw) -> (c, oh + kh, ow + kw)>
 #wl = affine_map<(c, oh, ow, kh, kw) -> (c, kh, kw)>
@@ -490,6 +492,48 @@ module attributes {hloom.target = {vector_bits = 256 : i64, vector_registers = 1
       }
     }
     return %r : tensor<16x32x14xf32>
+  }
+}
+
+// -----
+
+// Changed: The pixels that a tile's windows read, a cache line of each row after the other, before the first of them, where sums go over
+// channels too; the cache does not hold all of the input, but twice what a tile reads of it.
+// CHECK-LABEL: func.func private @windows_over_channels(
+// CHECK-SAME: %{{.*}}: index, %{{.*}}: index, %[[X:.*]]: memref<7168xf32>, %[[W:.*]]: memref<72xf32>, %{{.*}}: memref<14336xf32>)
+// CHECK: scf.for %{{.*}} = %c0 to %c2
+// CHECK: scf.for %{{.*}} = %c0 to %c34
+// CHECK: memref.prefetch %[[X]][%{{.*}}], read
+// CHECK: vector.maskedload %[[X]]
+// CHECK-NOT: memref.prefetch %[[X]]
+// CHECK: return
+#xl = affine_map<(n, o, oh, ow, c, kh, kw) -> (n, c, oh + kh, ow + kw)>
+#wl = affine_map<(n, o, oh, ow, c, kh, kw) -> (o, c, kh, kw)>
+#yl = affine_map<(n, o, oh, ow, c, kh, kw) -> (n, o, oh, ow)>
+module attributes {hloom.target = {vector_bits = 256 : i64, vector_registers = 16 : i64, l2_bytes = 24000 : i64}} {
+  func.func private @windows_over_channels(%x: tensor<8x2x32x14xf32>, %w: tensor<4x2x3x3xf32>) -> tensor<8x4x32x14xf32> attributes {hloom.kind = "conv"} {
+    %zero = arith.constant 0.0 : f32
+    %p = tensor.pad %x low[0, 0, 1, 1] high[0, 0, 1, 1] {
+    ^bb0(%n: index, %a: index, %b: index, %c: index):
+      tensor.yield %zero : f32
+    } : tensor<8x2x32x14xf32> to tensor<8x2x34x16xf32>
+    %e = tensor.empty() : tensor<8x4x32x14xf32>
+    %r = scf.forall (%h) = (0) to (8) step (1) shared_outs(%o = %e) -> (tensor<8x4x32x14xf32>) {
+      %s = tensor.extract_slice %p[%h, 0, 0, 0] [1, 2, 34, 16] [1, 1, 1, 1] : tensor<8x2x34x16xf32> to tensor<1x2x34x16xf32>
+      %t = tensor.extract_slice %o[%h, 0, 0, 0] [1, 4, 32, 14] [1, 1, 1, 1] : tensor<8x4x32x14xf32> to tensor<1x4x32x14xf32>
+      %f = linalg.fill ins(%zero : f32) outs(%t : tensor<1x4x32x14xf32>) -> tensor<1x4x32x14xf32>
+      %c = linalg.generic {indexing_maps = [#xl, #wl, #yl], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+          ins(%s, %w : tensor<1x2x34x16xf32>, tensor<4x2x3x3xf32>) outs(%f : tensor<1x4x32x14xf32>) {
+      ^bb0(%a: f32, %b: f32, %sum: f32):
+        %0 = arith.mulf %a, %b : f32
+        %1 = arith.addf %sum, %0 : f32
+        linalg.yield %1 : f32
+      } -> tensor<1x4x32x14xf32>
+      scf.forall.in_parallel {
+        tensor.parallel_insert_slice %c into %o[%h, 0, 0, 0] [1, 4, 32, 14] [1, 1, 1, 1] : tensor<1x4x32x14xf32> into tensor<8x4x32x14xf32>
+      }
+    }
+    return %r : tensor<8x4x32x14xf32>
   }
 }
 
