@@ -16,8 +16,8 @@ After:
     llvm.call_intrinsic "llvm.x86.sse.sfence"()        // before it returns: another thread may read what was written
 
 A store into a line that no cache holds first reads the line from memory, and pushes out another. What is read next begins at the first
-line, which is gone by then: nothing is lost by not keeping it. Lines are known to be whole at run time alone, as rows may have any length,
-and results may be the caller's.
+line, which is gone by then: nothing is lost by not keeping it. Lines are known to be whole at run time alone, as results may be
+the caller's.
 
 Must hold: a processor whose registers are cache lines (AVX-512): a store of whole ones waits for no other. Stores begin at multiples of a
 line. Declined: buffers that the kernel reads too; stores of parts of a line, masked ones, and those beside them in a block: where every
