@@ -30,8 +30,9 @@ STABLEHLO = [
     "split-complex",
     "legalize-fft",
     "join-scans",
-    "sort-last-dimension",
     "simplify-stablehlo",
+    "unroll-short-sorts",
+    "sort-last-dimension",
     "func.func(stablehlo-canonicalize-dynamism)",
     "legalize-dynamic",
     # loops

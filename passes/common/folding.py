@@ -6,6 +6,7 @@ Declined: division by zero and overflow, conversions out of range, extrema of ze
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 
 import ml_dtypes
 import numpy as np
@@ -112,9 +113,16 @@ def compare(op: ir.Operation, args: Arrays) -> np.ndarray | None:
 
 def clamp(op: ir.Operation, args: Arrays) -> np.ndarray | None:
     low, x, high = args
-    if is_float(x.dtype) and any(np.any(a == 0) or np.any(np.isnan(a.astype(np.float64))) for a in args):
+    if is_float(x.dtype) and (any(np.isnan(a.astype(np.float64)).any() for a in args) or _has_both_zeros(args)):
         return None
     return np.minimum(np.maximum(x, low), high)
+
+
+def _has_both_zeros(args: Arrays) -> bool:
+    """Whether somewhere one is 0 and another -0: which of them is the greater the processor decides."""
+    signs = [np.signbit(a.astype(np.float64)) for a in args]
+    both = (np.any((a == 0) & (b == 0) & (s != t)) for (a, s), (b, t) in combinations(zip(args, signs), 2))
+    return any(both)
 
 
 def convert(op: ir.Operation, args: Arrays) -> np.ndarray | None:

@@ -18,11 +18,11 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ..common.ops import is_elementwise
-from ..common.rewriting import attributes_of, create, element_of, ops_in
+from ..common.rewriting import element_of
 from ..registry import register_pass
 from .support import build
 from .support.driver import clone_into, rewrite
+from .support.pointwise import evaluated, is_pointwise
 
 
 @register_pass("legalize-map", "turns maps into elementwise ops, or loops over the elements", ops=("stablehlo.map",))
@@ -31,32 +31,8 @@ def legalize_map(module: ir.Operation) -> None:
 
 
 def _mapped(op: ir.Operation) -> list[ir.Value]:
-    *body, _ = ops_in(op.regions[0].blocks[0])
-    return _at_once(op) if all(map(_is_pointwise, body)) else _in_turn(op)
-
-
-def _is_pointwise(op: ir.Operation) -> bool:
-    scalars = all(isinstance(v.type, ir.RankedTensorType) and not v.type.shape for v in (*op.operands, *op.results))
-    return scalars and (op.name == "stablehlo.constant" or is_elementwise(op))
-
-
-def _at_once(op: ir.Operation) -> list[ir.Value]:
-    block, shape = op.regions[0].blocks[0], build.shape_of(op.results[0])
-    mapping = dict(zip(block.arguments, op.operands))
-
-    def spread(value: ir.Value) -> ir.Value:
-        """An operand; one from outside the body is the same for every element."""
-        return mapping[value] if value in mapping else build.broadcast(value, shape, [])
-
-    *body, returned = ops_in(block)
-    for inner in body:
-        result = inner.results[0]
-        kind = build.tensor(shape, element_of(result))
-        if inner.name == "stablehlo.constant":
-            mapping[result] = build.splat(kind, ir.DenseElementsAttr(inner.attributes["value"]).get_splat_value())
-            continue
-        mapping[result] = create(inner.name, [kind], [spread(v) for v in inner.operands], **attributes_of(inner)).results[0]
-    return [spread(value) for value in returned.operands]
+    block = op.regions[0].blocks[0]
+    return evaluated(block, list(op.operands)) if is_pointwise(block) else _in_turn(op)
 
 
 def _in_turn(op: ir.Operation) -> list[ir.Value]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax.numpy as jnp
 import ml_dtypes
 import numpy as np
 import pytest
@@ -25,3 +26,19 @@ def test_pieces_of_tiles():
     pieces = [np.full((extent, 130), extent, np.float32) for extent in range(30, 60)]
     found = hloom.compile(lambda *pieces: lax.concatenate(pieces, 0) + 1, *pieces)(*pieces)
     np.testing.assert_array_equal(found, np.concatenate(pieces) + 1)
+
+
+@pytest.mark.parametrize("kind", [np.float32, ml_dtypes.bfloat16, np.int32], ids=str)
+@pytest.mark.parametrize(("count", "axis"), [(2, 0), (31, 0), (31, -1), (257, 0)])
+def test_reduced_stacks(kind, count, axis):
+    """Windows of a signal, stacked to be summed and compared: one step at a time, halves rounded once."""
+    x = np.random.default_rng(count).integers(-40, 40, 1000).astype(kind)
+
+    def windows(x):
+        return jnp.stack([x[at : len(x) - count + at] for at in range(count)], axis)
+
+    exact = np.stack([x[at : len(x) - count + at] for at in range(count)], axis).astype(np.float64)
+    total, most, least = hloom.compile(lambda x: (windows(x).sum(axis), windows(x).max(axis), windows(x).min(axis)), x)(x)
+    np.testing.assert_array_equal(total, exact.sum(axis).astype(kind))
+    np.testing.assert_array_equal(most, exact.max(axis).astype(kind))
+    np.testing.assert_array_equal(least, exact.min(axis).astype(kind))

@@ -55,6 +55,30 @@ def test_every_type(dtype):
     same(lambda *xs: [(jnp.sort(x), jnp.argsort(x, descending=True)) for x in xs], *arrays)
 
 
+@pytest.mark.parametrize("dtype", TYPES, ids=[np.dtype(t).name for t in TYPES])
+def test_many_short_rows_of_every_type(dtype):
+    arrays = [ties((300, 7), dtype), spread((5, 257), dtype)]
+    same(lambda x, y: (jnp.sort(x), jnp.argsort(x), jnp.argsort(y, axis=0, descending=True), jnp.sort(y, axis=0)), *arrays)
+
+
+@pytest.mark.parametrize("length", [2, 3, 4, 8, 9, 10, 16, 17])
+def test_many_short_rows_of_every_length(length):
+    x, y = ties((260, length), np.float32), ties((260, length), np.int32, 1)
+
+    def several(x, y):
+        middle = jnp.median(jnp.where(jnp.isnan(x), 0, x), axis=-1), jnp.sort(x)[:, -1], jnp.lexsort((x, y), axis=-1)
+        return jnp.sort(x), jnp.argsort(x), jnp.argsort(x, descending=True), jax.lax.top_k(x, min(3, length)), middle
+
+    same(several, x, y)
+
+
+def test_short_rows_by_several_keys():
+    x, y = ties((2, 150, 5), np.int32), ties((2, 150, 5), np.float32, 1)
+    same(lambda x, y: jax.lax.sort((x, y, -y), num_keys=2), x, y)
+    same(lambda x, y: jax.lax.sort((x, y), dimension=0, num_keys=1), x, y)
+    same(lambda x, y: jnp.sort(x + 1j * y, axis=-1).real, x, ties((2, 150, 5), np.int32, 2))
+
+
 def test_a_long_row():
     same(lambda x: (jnp.sort(x), jnp.argsort(x)), spread((9000,), np.float32))
 

@@ -71,14 +71,20 @@ def key_of(comparator: Comparator) -> Key | None:
     if predicate not in _LESS[op.name] + _GREATER[op.name]:
         return None
     left, right = op.operands
-    forms = _Forms(comparator.block)
-    if forms.of(left) is None or forms.of(left) != forms.of(right):
+    side = side_of(comparator.block, left, right)
+    if side is None:
         return None
-    sides = forms.sides(left), forms.sides(right)
-    if sides not in (({0}, {1}), ({1}, {0})):
-        return None
-    descending = (predicate in _GREATER[op.name]) != (sides[0] == {1})
+    descending = (predicate in _GREATER[op.name]) != (side == 1)
     return Key(comparator, left, predicate[0] in "so", descending)
+
+
+def side_of(block: ir.Block, left: ir.Value, right: ir.Value) -> int | None:
+    """Which element `left` of a comparator's block is computed from, where `right` is computed alike from the other; else None."""
+    forms = _Forms(block)
+    sides = forms.sides(left), forms.sides(right)
+    if forms.of(left) is None or forms.of(left) != forms.of(right) or sides not in (({0}, {1}), ({1}, {0})):
+        return None
+    return 0 if sides[0] == {0} else 1
 
 
 class _Forms:
@@ -86,7 +92,7 @@ class _Forms:
 
     def __init__(self, block: ir.Block):
         self.numbers: dict[object, int] = {}
-        self.known: dict[ir.Value, tuple[int, frozenset[int]] | None] = {}
+        self.known: dict[ir.Value, tuple[int, frozenset[int]] | None] = {a: self._element(a) for a in block.arguments}
         for op in ops_in(block)[:-2]:
             for number, result in enumerate(op.results):
                 self.known[result] = self._form(op, number)
@@ -105,8 +111,7 @@ class _Forms:
 
     def _form(self, op: ir.Operation, number: int) -> tuple[int, frozenset[int]] | None:
         if op.name == "tensor.extract":
-            operand, side = divmod(ir.BlockArgument(op.operands[0]).arg_number, 2)
-            return self._number(("element", operand)), frozenset([side])
+            return self._element(op.operands[0])
         found = [self._find(value) for value in op.operands]
         if len(op.regions) or None in found:
             return None
@@ -114,6 +119,10 @@ class _Forms:
         attributes = tuple((name, op.attributes[name]) for name in op.attributes)
         form = self._number((op.name, number, attributes, tuple(each for each, _ in inner), op.results[number].type))
         return form, frozenset().union(*(sides for _, sides in inner))
+
+    def _element(self, argument: ir.Value) -> tuple[int, frozenset[int]]:
+        operand, side = divmod(ir.BlockArgument(argument).arg_number, 2)
+        return self._number(("element", operand)), frozenset([side])
 
     def _number(self, form: object) -> int:
         return self.numbers.setdefault(form, len(self.numbers))

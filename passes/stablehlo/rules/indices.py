@@ -11,6 +11,8 @@
 
     gather(%x, iota) <offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0]>  →  slice %x
 
+    gather(%x, [4]) <offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1]>   →  reshape(slice %x [0:8, 4:5])
+
     %i = reshape %y : (tensor<8x56xi64>) -> tensor<448xi64>       // computed in the dimensions that it has
     %0 = gather(%x, %i) : tensor<448xf32>
     →  reshape(gather(%x, %y) : tensor<8x56xf32>)
@@ -143,6 +145,19 @@ def _slice(op: ir.Operation) -> Values:
     return [build.reshape(build.slice_(x, [0] * len(shape), [prod(own), *shape[1:]]), result)]
 
 
+def _one_window(op: ir.Operation) -> Values:
+    """A gather of one window at a known place (`jnp.median`'s element in the middle)."""
+    numbers, x = _Numbers.of(op), op.operands[0]
+    places = constants.read(_indices(op), len(numbers.moved))
+    if places is None or not numbers.moved or places.size != len(numbers.moved) or numbers.batch:
+        return None
+    shape, sizes = build.shape_of(x), integers(op, "slice_sizes")
+    starts = dict(zip(numbers.moved, places.flat))
+    first = [min(max(int(starts.get(d, 0)), 0), n - size) for d, (n, size) in enumerate(zip(shape, sizes))]
+    window = build.slice_(x, first, [start + size for start, size in zip(first, sizes)])
+    return [build.reshape(window, build.shape_of(op.results[0]))]
+
+
 def _as_computed(op: ir.Operation) -> Values:
     """Elements at places that are computed in more dimensions and put in one row: in their own, what a line of places shares is computed
     once. Rows are read by the number of the row as they are."""
@@ -266,4 +281,4 @@ def _without(value: ir.Value, k: int) -> ir.Value:
 
 
 INDICES = {name: [_own_dimension, _same_index] for name in ("stablehlo.gather", "stablehlo.scatter")}
-INDICES["stablehlo.gather"] += [_slice, _as_computed]
+INDICES["stablehlo.gather"] += [_slice, _one_window, _as_computed]

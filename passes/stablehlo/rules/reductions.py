@@ -9,6 +9,11 @@ What is reduced need not be transposed first: where it lies is told by the dimen
 Where all others read rows in another order, as the softmax of heads that share keys does (JAX), rows are reduced in that, and one kernel
 does both.
 
+    %0 = reduce(concatenate(%x, %y) along 1) over [1]    →    %0 = reduce(%x + %y) over [1]
+
+What is stacked to be summed (`jnp.stack(…).mean(0)`) is summed piece by piece, halves in f32, and never stacked. Declined where the pieces
+differ in size, where there are more than `_MOST_PIECES`, and where others read the whole.
+
 Along dimensions of one element nothing is reduced. Whether all elements are -inf is whether their maximum is, which is mostly known
 already: softmax asks both of masked scores. A NaN makes both false.
 """
@@ -16,13 +21,18 @@ already: softmax asks both of masked scores. A NaN makes both false.
 from __future__ import annotations
 
 import math
+from functools import partial, reduce
 
 from torch_mlir import ir
 
-from ...common.rewriting import has_one_use, i64_array, integers, keyword, ops_in, producer
+from ...common.rewriting import has_one_use, i64_array, integer, integers, keyword, ops_in, producer
 from ..support import build, constants
 from ..support.driver import Rule, with_region
 from .one_hot import sum_of_one_hot
+
+_ANY_ORDER = ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
+_MOST_PIECES = 256
+"""Of more the code is long, and a loop over the pieces as good."""
 
 
 def _all_minus_infinity(op: ir.Operation) -> list[ir.Value] | None:
@@ -43,16 +53,38 @@ def _all_minus_infinity(op: ir.Operation) -> list[ir.Value] | None:
     return [build.compare("EQ", highest, build.full_like(highest, -math.inf))]
 
 
+def _combiner(op: ir.Operation) -> str | None:
+    """The one op by which a reduction combines its elements with what it has; None where it is not one, or of several values."""
+    block = op.regions[0].blocks[0]
+    body = ops_in(block)
+    if len(op.results) != 1 or len(body) != 2 or len(body[0].operands) != 2 or {*body[0].operands} != {*block.arguments}:
+        return None
+    return body[0].name.removeprefix("stablehlo.") if build.element_of(op.operands[0]) == build.element_of(op.results[0]) else None
+
+
 def _of_one_element(op: ir.Operation) -> list[ir.Value] | None:
     """A reduction along dimensions of one element combines each with the start (JAX's gradients of what is broadcast along these)."""
-    body = ops_in(op.regions[0].blocks[0])
-    shape, along = build.shape_of(op.operands[0]), integers(op, "dimensions")
-    if len(op.results) != 1 or len(body) != 2 or len(body[0].operands) != 2 or any(shape[d] != 1 for d in along):
-        return None
-    if {*body[0].operands} != {*op.regions[0].blocks[0].arguments} or build.element_of(op.operands[0]) != build.element_of(op.results[0]):
+    shape, combiner = build.shape_of(op.operands[0]), _combiner(op)
+    if combiner is None or any(shape[d] != 1 for d in integers(op, "dimensions")):
         return None
     x = build.reshape(op.operands[0], build.shape_of(op.results[0]))
-    return [build.elementwise(body[0].name.removeprefix("stablehlo."), build.broadcast(op.operands[1], build.shape_of(x), []), x)]
+    return [build.elementwise(combiner, build.broadcast(op.operands[1], build.shape_of(x), []), x)]
+
+
+def _of_concatenated(op: ir.Operation) -> list[ir.Value] | None:
+    """The reduction of what pieces of one size make together."""
+    combiner, whole = _combiner(op), producer(op.operands[0], "stablehlo.concatenate")
+    if combiner not in _ANY_ORDER or whole is None or not has_one_use(whole.results[0]) or len(whole.operands) > _MOST_PIECES:
+        return None
+    pieces = list(whole.operands)
+    if integer(whole, "dimension") not in integers(op, "dimensions") or len({piece.type for piece in pieces}) != 1:
+        return None
+    element = build.element_of(pieces[0])
+    wide = build.accumulator(element) if combiner in ("add", "multiply") else element
+    together = reduce(partial(build.elementwise, combiner), (build.convert(piece, wide) for piece in pieces))
+    start = build.convert(op.operands[1], wide)
+    (result,) = build.reduce([together], [start], integers(op, "dimensions"), lambda a, b: [build.elementwise(combiner, a, b)])
+    return [build.convert(result, element)]
 
 
 def _of_transposed(op: ir.Operation) -> list[ir.Value] | None:
@@ -93,5 +125,5 @@ def _of_rows_in_order(op: ir.Operation) -> list[ir.Value] | None:
 
 
 REDUCTIONS: dict[str, list[Rule]] = {
-    "stablehlo.reduce": [_all_minus_infinity, _of_one_element, sum_of_one_hot, _of_transposed, _of_rows_in_order]
+    "stablehlo.reduce": [_all_minus_infinity, _of_one_element, _of_concatenated, sum_of_one_hot, _of_transposed, _of_rows_in_order]
 }

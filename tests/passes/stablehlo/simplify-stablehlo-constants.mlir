@@ -41,3 +41,18 @@ func.func @kept() -> (tensor<i32>, tensor<i8>, tensor<9xi32>, tensor<f32>) {
   %3 = stablehlo.maximum %nz, %pz : tensor<f32>
   return %0, %1, %2, %3 : tensor<i32>, tensor<i8>, tensor<9xi32>, tensor<f32>
 }
+
+// Changed: Between 0 and 4 two floats are what they were; declined: which of 0 and -0 is the greater the processor says.
+// CHECK-LABEL: func.func @clamped
+// CHECK-DAG: stablehlo.constant dense<[0.000000e+00, 4.000000e+00]> : tensor<2xf32>
+// CHECK: %[[C:.*]] = stablehlo.clamp
+// CHECK: return %{{.*}}, %[[C]]
+func.func @clamped() -> (tensor<2xf32>, tensor<2xf32>) {
+  %low = stablehlo.constant dense<0.0> : tensor<f32>
+  %high = stablehlo.constant dense<4.0> : tensor<f32>
+  %x = stablehlo.constant dense<[0.0, 5.0]> : tensor<2xf32>
+  %0 = stablehlo.clamp %low, %x, %high : (tensor<f32>, tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+  %y = stablehlo.constant dense<[-0.0, 5.0]> : tensor<2xf32>
+  %1 = stablehlo.clamp %low, %y, %high : (tensor<f32>, tensor<2xf32>, tensor<f32>) -> tensor<2xf32>
+  return %0, %1 : tensor<2xf32>, tensor<2xf32>
+}

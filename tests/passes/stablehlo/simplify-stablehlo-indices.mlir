@@ -178,3 +178,30 @@ func.func @rows(%x: tensor<64x4xf32>, %i: tensor<3x5xi64>) -> tensor<15x4xf32> {
   %2 = "stablehlo.gather"(%x, %1) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 4>}> : (tensor<64x4xf32>, tensor<15xi64>) -> tensor<15x4xf32>
   return %2 : tensor<15x4xf32>
 }
+
+// -----
+
+// Changed: one window at a known place, which is moved inside.
+// CHECK-LABEL: func.func @one_window
+// CHECK: %[[A:.*]] = stablehlo.slice %arg0 [0:64, 2:3]
+// CHECK: %[[B:.*]] = stablehlo.reshape %[[A]] : (tensor<64x1xf32>) -> tensor<64xf32>
+// CHECK: %[[C:.*]] = stablehlo.slice %arg0 [62:64, 1:4]
+// CHECK: return %[[B]], %[[C]]
+func.func @one_window(%x: tensor<64x4xf32>) -> (tensor<64xf32>, tensor<2x3xf32>) {
+  %i = stablehlo.constant dense<2> : tensor<1xi32>
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1]>, slice_sizes = array<i64: 64, 1>}> : (tensor<64x4xf32>, tensor<1xi32>) -> tensor<64xf32>
+  %j = stablehlo.constant dense<[3, 70]> : tensor<2xi32>
+  %1 = "stablehlo.gather"(%x, %j) <{dimension_numbers = #stablehlo.gather<offset_dims = [0, 1], start_index_map = [1, 0]>, slice_sizes = array<i64: 2, 3>}> : (tensor<64x4xf32>, tensor<2xi32>) -> tensor<2x3xf32>
+  return %0, %1 : tensor<64xf32>, tensor<2x3xf32>
+}
+
+// -----
+
+// Declined: two windows.
+// CHECK-LABEL: func.func @two_windows
+// CHECK: stablehlo.gather
+func.func @two_windows(%x: tensor<64x4xf32>) -> tensor<64x2xf32> {
+  %i = stablehlo.constant dense<[[3], [0]]> : tensor<2x1xi32>
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 64, 1>}> : (tensor<64x4xf32>, tensor<2x1xi32>) -> tensor<64x2xf32>
+  return %0 : tensor<64x2xf32>
+}

@@ -205,3 +205,49 @@ func.func @ones_elsewhere(%i: tensor<64xi32>) -> tensor<64xf32> {
   %sum = stablehlo.reduce(%hot init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<64x1000xf32>, tensor<f32>) -> tensor<64xf32>
   return %sum : tensor<64xf32>
 }
+
+// Changed: Pieces that are stacked to be summed are added.
+// CHECK-LABEL: func.func @stacked
+// CHECK-SAME: %[[A:.*]]: tensor<1x8xf32>, %[[B:.*]]: tensor<1x8xf32>, %[[C:.*]]: tensor<1x8xf32>
+// CHECK: %[[AB:.*]] = stablehlo.add %[[A]], %[[B]]
+// CHECK: stablehlo.add %[[AB]], %[[C]]
+// CHECK-NOT: stablehlo.reduce
+// CHECK-NOT: stablehlo.concatenate
+// CHECK: return
+func.func @stacked(%a: tensor<1x8xf32>, %b: tensor<1x8xf32>, %c: tensor<1x8xf32>) -> tensor<8xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %s = stablehlo.concatenate %a, %b, %c, dim = 0 : (tensor<1x8xf32>, tensor<1x8xf32>, tensor<1x8xf32>) -> tensor<3x8xf32>
+  %r = stablehlo.reduce(%s init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<3x8xf32>, tensor<f32>) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// Changed: Halves are added in f32, rounded once; what is left is reduced.
+// CHECK-LABEL: func.func @halves
+// CHECK-SAME: %[[A:.*]]: tensor<4x8xbf16>, %[[B:.*]]: tensor<4x8xbf16>
+// CHECK-DAG: %[[C:.*]] = stablehlo.convert %[[A]] : (tensor<4x8xbf16>) -> tensor<4x8xf32>
+// CHECK-DAG: %[[D:.*]] = stablehlo.convert %[[B]] : (tensor<4x8xbf16>) -> tensor<4x8xf32>
+// CHECK: %[[S:.*]] = stablehlo.add %[[C]], %[[D]]
+// CHECK: %[[R:.*]] = stablehlo.reduce(%[[S]] init: %{{.*}}) applies stablehlo.add across dimensions = [1]
+// CHECK: stablehlo.convert %[[R]] : (tensor<4xf32>) -> tensor<4xbf16>
+func.func @halves(%a: tensor<4x8xbf16>, %b: tensor<4x8xbf16>) -> tensor<4xbf16> {
+  %zero = stablehlo.constant dense<0.0> : tensor<bf16>
+  %s = stablehlo.concatenate %a, %b, dim = 1 : (tensor<4x8xbf16>, tensor<4x8xbf16>) -> tensor<4x16xbf16>
+  %r = stablehlo.reduce(%s init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<4x16xbf16>, tensor<bf16>) -> tensor<4xbf16>
+  return %r : tensor<4xbf16>
+}
+
+// Declined: Pieces of several sizes; a reduction of rows, along the other dimension; a stack that others read.
+// CHECK-LABEL: func.func @not_stacked
+// CHECK: stablehlo.concatenate
+// CHECK: stablehlo.reduce
+// CHECK: stablehlo.concatenate
+// CHECK-COUNT-2: stablehlo.reduce
+func.func @not_stacked(%a: tensor<1x8xf32>, %b: tensor<2x8xf32>, %c: tensor<2x8xf32>) -> (tensor<8xf32>, tensor<4xf32>, tensor<8xf32>, tensor<4x8xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %s = stablehlo.concatenate %a, %b, dim = 0 : (tensor<1x8xf32>, tensor<2x8xf32>) -> tensor<3x8xf32>
+  %0 = stablehlo.reduce(%s init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<3x8xf32>, tensor<f32>) -> tensor<8xf32>
+  %t = stablehlo.concatenate %b, %c, dim = 0 : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<4x8xf32>
+  %1 = stablehlo.reduce(%t init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+  %2 = stablehlo.reduce(%t init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<4x8xf32>, tensor<f32>) -> tensor<8xf32>
+  return %0, %1, %2, %t : tensor<8xf32>, tensor<4xf32>, tensor<8xf32>, tensor<4x8xf32>
+}
