@@ -148,3 +148,17 @@ module attributes {hloom.target = {name = "sm_90a", kind = "cuda"}} {
     return %0 : tensor<1000x3xi32>
   }
 }
+
+// -----
+
+// Unchanged: Long rows.
+// CHECK-LABEL: func.func @long_rows
+// CHECK-NEXT: stablehlo.sort
+func.func @long_rows(%x: tensor<1000x17xi32>) -> tensor<1000x17xi32> {
+  %0 = "stablehlo.sort"(%x) <{dimension = 1 : i64}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %c = stablehlo.compare GT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %c : tensor<i1>
+  }) : (tensor<1000x17xi32>) -> tensor<1000x17xi32>
+  return %0 : tensor<1000x17xi32>
+}
