@@ -97,7 +97,7 @@ STAGES = (
     Stage(
         "tiled",
         "each group as one loop over tiles",
-        ("split-groups", "sort-scratch", "tile-and-fuse"),
+        ("split-groups", "sort-scratch", "tile-and-fuse", "place-pieces"),
         on_cuda=(
             "distribute-attention",
             "split-contractions",

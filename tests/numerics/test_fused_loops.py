@@ -300,3 +300,24 @@ def test_any_body(shape, turns, steps, writes):
     assert "FUSED_LOOP" in codes(kernel)
     for found, right in zip(jax.tree.leaves(kernel(*inputs)), jax.tree.leaves(host(*inputs)), strict=True):
         np.testing.assert_allclose(found, right, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("columns", [1, 5, 64, 100, 257])
+@pytest.mark.parametrize("kept", ["all", "two", "last dimension"])
+def test_trajectories_of_stacked_states(columns, kept):
+    """A state that the body stacks anew at each turn, kept at all of them."""
+
+    def velocity(s):
+        return jnp.stack([10 * (s[1] - s[0]), s[0] * (28 - s[2]) - s[1], s[0] * s[1] - 8 / 3 * s[2]])
+
+    def step(state, _):
+        after = state + 0.01 * velocity(state + 0.005 * velocity(state))
+        return after, state if kept != "two" else jnp.stack([state[2], after[0] * 2])
+
+    def trajectory(state):
+        last, kept_states = jax.lax.scan(step, state, None, length=50)
+        return last, jnp.moveaxis(kept_states, 1, -1) if kept == "last dimension" else kept_states
+
+    state = np.random.default_rng(columns).standard_normal((3, columns)).astype(np.float32)
+    for got, wanted in zip(hloom.compile(trajectory, state)(state), trajectory(state)):
+        np.testing.assert_allclose(got, wanted, rtol=2e-4, atol=2e-4)

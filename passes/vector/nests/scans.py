@@ -84,8 +84,12 @@ class _Scan:
         else:
             assert self.vector is not None
             one = self.work.lanes(self.target)
-            count = lane_count([self.work], self.vector, self.target, max(1, _REGISTERS // len(self.totals)))
-            chunks(self.work.extents[self.vector], count, one, lambda start, lanes: self._columns(fixed, start, lanes))
+            extent = self.work.extents[self.vector]
+            registers = max(1, _REGISTERS // len(self.totals))
+            if size_bound(extent) >= one:  # a power of two, as the columns of a tile are: their last chunk is not masked
+                registers = 1 << (registers.bit_length() - 1)
+            count = lane_count([self.work], self.vector, self.target, registers)
+            chunks(extent, count, one, lambda start, lanes: self._columns(fixed, start, lanes))
 
     def _point(self, fixed: dict[int, LinearIndex], lanes: Lanes, start: LinearIndex | None = None) -> Point:
         return Point(lanes, point_indices(self.rank, fixed, self.vector, start, lanes), self.captured)
