@@ -14,13 +14,14 @@ of a median of 9 values 30 of 36. A comparator that compares the same function o
 once for each element, and its values are moved with them; floats in total order become integers.
 
 Must hold: nothing. Declined: GPUs, where threads sort a row together; rows of more than `LONGEST` elements, and few of them; sorts of which
-so many elements are read that it does not pay (each of them is computed by itself where they become one array); comparators of other than
-elementwise ops.
+so many elements are read that it does not pay (each of them is computed by itself where they become one array), fewer where there are
+several keys; comparators of other than elementwise ops.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import prod
 
 from torch_mlir import ir
@@ -35,8 +36,12 @@ from .support.driver import rewrite
 from .support.pointwise import evaluated, is_pointwise
 
 LONGEST, LEAST_ROWS = 16, 256
-MOST_COMPARED = 81
-"""Places of a row times those that are read: above, rows are sorted one by one in less time."""
+MOST_COMPARED, MOST_BY_BODY = 81, 25
+"""Places of a row times those that are read: above, rows are sorted one by one in less time. Where elements have no key, whole bodies are
+compiled for each comparison."""
+
+
+Row = list[ir.Value]
 
 
 @register_pass("unroll-short-sorts", "turns sorts of short rows into comparisons of neighbours, on a CPU", ops=("stablehlo.sort",))
@@ -51,10 +56,11 @@ def _unrolled(sort: ir.Operation) -> list[ir.Value] | None:
     along = integer(sort, "dimension", -1) % len(shape)
     length = shape[along]
     rows = prod(n for d, n in enumerate(shape) if d != along)
-    if not 1 < length <= LONGEST or rows < LEAST_ROWS or length * _read(sort, along) > MOST_COMPARED:
+    key = _key_of(block)
+    if not 1 < length <= LONGEST or rows < LEAST_ROWS or length * _read(sort, along) > (MOST_BY_BODY if key is None else MOST_COMPARED):
         return None
     places = [[build.slice_dim(value, along, at, at + 1) for at in range(length)] for value in sort.operands]
-    is_before, moved = _comparison(sort, places)
+    is_before, moved = _comparison(block, key, places)
     for least in range(length - 1):
         for at in reversed(range(least, length - 1)):
             swap = is_before(at + 1, at)
@@ -77,43 +83,52 @@ def _read(sort: ir.Operation, along: int) -> int:
     return len(places)
 
 
-Row = list[ir.Value]
+@dataclass(frozen=True)
+class _Key:
+    """What a comparator compares of each element: the value `of`, which is the one on the left for element `side`."""
+
+    of: ir.Value
+    side: int
+    direction: str
+    total: bool
+
+    def row(self, block: ir.Block, places: list[Row]) -> Row:
+        """The keys of each place."""
+        if self.of in list(block.arguments):
+            row = places[ir.BlockArgument(self.of).arg_number // 2]
+        else:
+            row = [evaluated(block, [value for value in element for _ in "ab"], [self.of])[0] for element in zip(*places)]
+        return [_ascending(value) for value in row] if self.total else row
 
 
-def _comparison(sort: ir.Operation, places: list[Row]) -> tuple[Callable[[int, int], ir.Value], list[Row]]:
-    """What tells whether the element at one place comes before that at another, and all that moves with elements."""
-    block = sort.regions[0].blocks[0]
+def _key_of(block: ir.Block) -> _Key | None:
+    """None where a comparator does something else than to compare the same of two elements."""
     *_, answer, returned = ops_in(block)
-    keys = _keys(block, answer, places) if list(returned.operands) == list(answer.results) else None
-    if keys is None:
+    if answer.name != "stablehlo.compare" or list(returned.operands) != list(answer.results):
+        return None
+    left, right = answer.operands
+    direction, side = keyword(answer, "comparison_direction"), side_of(block, left, right)
+    if direction not in ("LT", "GT") or side is None:
+        return None
+    return _Key(left, side, direction, "compare_type" in answer.attributes and keyword(answer, "compare_type") == "TOTALORDER")
+
+
+def _comparison(block: ir.Block, key: _Key | None, places: list[Row]) -> tuple[Callable[[int, int], ir.Value], list[Row]]:
+    """What tells whether the element at one place comes before that at another, and all that moves with elements."""
+    if key is None:
 
         def by_body(first: int, second: int) -> ir.Value:
             (before,) = evaluated(block, [row[place] for row in places for place in (first, second)])
             return before
 
         return by_body, places
-    row, side, direction = keys
+    row = key.row(block, places)
 
     def by_key(first: int, second: int) -> ir.Value:
-        return build.compare(direction, row[first], row[second]) if side == 0 else build.compare(direction, row[second], row[first])
+        left, right = (first, second) if key.side == 0 else (second, first)
+        return build.compare(key.direction, row[left], row[right])
 
     return by_key, places if row in places else [row, *places]
-
-
-def _keys(block: ir.Block, answer: ir.Operation, places: list[Row]) -> tuple[Row, int, str] | None:
-    """What a comparator compares, of each place; which of its two elements is on the left; and the direction."""
-    if answer.name != "stablehlo.compare" or (direction := keyword(answer, "comparison_direction")) not in ("LT", "GT"):
-        return None
-    left, right = answer.operands
-    side = side_of(block, left, right)
-    if side is None:
-        return None
-    if left in list(block.arguments):
-        row = places[ir.BlockArgument(left).arg_number // 2]
-    else:
-        row = [evaluated(block, [value for value in element for _ in "ab"], [left])[0] for element in zip(*places)]
-    total = "compare_type" in answer.attributes and keyword(answer, "compare_type") == "TOTALORDER"
-    return [_ascending(value) for value in row] if total else row, side, direction
 
 
 def _ascending(value: ir.Value) -> ir.Value:
