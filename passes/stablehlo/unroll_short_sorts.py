@@ -28,7 +28,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
-from ..common.rewriting import integer, integers, keyword, ops_in
+from ..common.rewriting import integer, integers, keyword, ops_in, producer
 from ..common.sorting.comparator import side_of
 from ..registry import register_pass
 from .support import build
@@ -103,8 +103,9 @@ class _Key:
 
 def _key_of(block: ir.Block) -> _Key | None:
     """None where a comparator does something else than to compare the same of two elements."""
-    *_, answer, returned = ops_in(block)
-    if answer.name != "stablehlo.compare" or list(returned.operands) != list(answer.results):
+    (returned,) = ops_in(block)[-1].operands
+    answer = producer(returned, "stablehlo.compare")
+    if answer is None or answer not in ops_in(block)[-2:]:
         return None
     left, right = answer.operands
     direction, side = keyword(answer, "comparison_direction"), side_of(block, left, right)

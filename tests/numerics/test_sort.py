@@ -218,6 +218,14 @@ def test_no_strict_weak_order_ends_in_a_permutation(name, length):
         np.testing.assert_array_equal(found[0][row].view(np.int32), arrays[0][row][places].view(np.int32))
 
 
+@pytest.mark.parametrize("name", NO_ORDERS)
+def test_no_order_of_short_rows_ends_in_a_permutation(name):
+    arrays = [ties((300, 5), np.float32), np.tile(np.arange(5, dtype=np.float32), (300, 1))]
+    found, places = hloom.compile(sort_text("300x5", NO_ORDERS[name], arrays=2))(*arrays)
+    np.testing.assert_array_equal(np.sort(places, axis=1), arrays[1])
+    np.testing.assert_array_equal(found.view(np.int32), np.take_along_axis(arrays[0], places.astype(int), 1).view(np.int32))
+
+
 @settings(max_examples=15, deadline=None)
 @given(length=st.integers(1, 150), direction=st.sampled_from(["LT", "GT"]), seed=st.integers(0, 1000), swapped=st.booleans())
 def test_total_order_is_that_of_the_bits(length, direction, seed, swapped):
