@@ -105,6 +105,13 @@ class _Kernel:
         return [value for call in self.readers for value in call.results]
 
 
+def _results_read(kernels: Sequence[_Kernel], results: Sequence[ir.Value]) -> list[tuple[list[Operand], int, int]]:
+    """Where kernels have one of these results for an operand: their operands, the place there, and which result it is."""
+    places = {value: number for number, value in enumerate(results)}
+    operands = ((kernel.operands, at, each) for kernel in kernels for at, each in enumerate(kernel.operands))
+    return [(given, at, places[each]) for given, at, each in operands if each in places]
+
+
 class _Joiner:
     def __init__(self, module: ir.Operation):
         self.module, self.target, self.policy = module, target_of(module), policy_of(module)
@@ -172,12 +179,15 @@ class _Joiner:
         unused = in_order({*before, *(call for call in region.makers if call not in region.kept[:1])})
         numbers = numbers_kept(region, self.module, self.groups, self.made) if region.kept else {}
         made, masked = [], ""
-        for kernel in kernels:
+        for place, kernel in enumerate(kernels):
             masked, kinds = masked or kernel.masked, [value.type for value in returned(kernel.function).operands]
             made.append(named(self.module, kernel.function, self.made, "recomputed"))  # after which an equal function is gone
             operands = [numbers[each] if isinstance(each, int) else each for each in kernel.operands]
             if kernel.number is None:
-                call_once(kernel.readers, made[-1], operands, kernel.results)
+                read = _results_read(kernels[place + 1 :], kernel.results)
+                new = call_once(kernel.readers, made[-1], operands, kernel.results)
+                for given, at, result in read:
+                    given[at] = new.results[result]
                 continue
             owner = owners[kernel.number]
             with ir.InsertionPoint(owner), owner.location:

@@ -163,5 +163,17 @@ def reductions(function: ir.Operation) -> list[ir.Operation]:
 
 
 def in_order(calls: set[ir.Operation]) -> list[ir.Operation]:
-    """The calls as they follow each other in their block."""
-    return [op for op in ops_in(next(iter(calls)).block) if op in calls] if calls else []
+    """The calls as they follow each other in their block; those outside of the loop or branch that others are in come first."""
+    blocks: list[ir.Block] = []
+    for block in (call.block for call in calls):
+        if block not in blocks:
+            blocks.append(block)
+    return [op for block in sorted(blocks, key=_depth) for op in ops_in(block) if op in calls]
+
+
+def _depth(block: ir.Block) -> int:
+    """How many ops a block lies in."""
+    depth, op = 0, block.owner.operation
+    while op.parent is not None:
+        depth, op = depth + 1, op.parent.operation
+    return depth

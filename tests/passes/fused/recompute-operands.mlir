@@ -201,6 +201,52 @@ module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a
 
 // -----
 
+// Changed: in a loop, of a mask that is made outside of it; and one kernel reads, behind its contraction, what the other makes.
+// CHECK-LABEL: func.func @in_a_loop
+// CHECK: stablehlo.while
+// CHECK: %[[SUMS:.*]]:2 = func.call @recomputed_0
+// CHECK-NEXT: func.call @recomputed_1({{.*}}, %[[SUMS]]#0, %[[SUMS]]#1)
+module attributes {hloom.target = {kind = "cuda", cpu = "sm_90a", name = "sm_90a", compute_capability = 90 : i64, multiprocessors = 132 : i64, launch_ps = 2500000 : i64, min_gain_ps = 250000 : i64, f16_flops = 989000000000000 : i64, bf16_flops = 989000000000000 : i64, f32_flops = 67000000000000 : i64, dram_bytes_per_second = 3350000000000 : i64, llc_bytes_per_second = 5500000000000 : i64, llc_bytes = 50000000 : i64}} {
+  func.func @in_a_loop(%q: tensor<4x256x64xf16>, %k: tensor<4x256x64xf16>, %v: tensor<4x256x64xf16>, %do: tensor<4x256x64xf16>, %l: tensor<4x256xf32>, %d: tensor<4x256xf32>) -> tensor<4x256x64xf16> {
+    %column = stablehlo.iota dim = 2 : tensor<4x256x256xi32>
+    %row = stablehlo.iota dim = 1 : tensor<4x256x256xi32>
+    %seen = stablehlo.compare GE, %row, %column : (tensor<4x256x256xi32>, tensor<4x256x256xi32>) -> tensor<4x256x256xi1>
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %end = stablehlo.constant dense<3> : tensor<i32>
+    %r:2 = stablehlo.while(%i = %zero, %qi = %q) : tensor<i32>, tensor<4x256x64xf16>
+    cond {
+      %more = stablehlo.compare LT, %i, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %more : tensor<i1>
+    } do {
+      %s = stablehlo.dot_general %qi, %k, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x256x64xf16>, tensor<4x256x64xf16>) -> tensor<4x256x256xf32>
+      %scale = stablehlo.constant dense<1.250000e-01> : tensor<4x256x256xf32>
+      %scaled = stablehlo.multiply %s, %scale : tensor<4x256x256xf32>
+      %least = stablehlo.constant dense<0xFF800000> : tensor<4x256x256xf32>
+      %x = stablehlo.select %seen, %scaled, %least : tensor<4x256x256xi1>, tensor<4x256x256xf32>
+      %ls = stablehlo.broadcast_in_dim %l, dims = [0, 1] : (tensor<4x256xf32>) -> tensor<4x256x256xf32>
+      %less = stablehlo.subtract %x, %ls : tensor<4x256x256xf32>
+      %p = stablehlo.exponential %less : tensor<4x256x256xf32>
+      %t = stablehlo.dot_general %do, %v, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<4x256x64xf16>, tensor<4x256x64xf16>) -> tensor<4x256x256xf32>
+      %ds = stablehlo.broadcast_in_dim %d, dims = [0, 1] : (tensor<4x256xf32>) -> tensor<4x256x256xf32>
+      %minus = stablehlo.subtract %t, %ds : tensor<4x256x256xf32>
+      %product = stablehlo.multiply %p, %minus : tensor<4x256x256xf32>
+      %ph = stablehlo.convert %p : (tensor<4x256x256xf32>) -> tensor<4x256x256xf16>
+      %sh = stablehlo.convert %product : (tensor<4x256x256xf32>) -> tensor<4x256x256xf16>
+      %dq = stablehlo.dot_general %sh, %k, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x256x256xf16>, tensor<4x256x64xf16>) -> tensor<4x256x64xf16>
+      %dk = stablehlo.dot_general %sh, %qi, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<4x256x256xf16>, tensor<4x256x64xf16>) -> tensor<4x256x64xf16>
+      %dv = stablehlo.dot_general %ph, %do, batching_dims = [0] x [0], contracting_dims = [1] x [1] : (tensor<4x256x256xf16>, tensor<4x256x64xf16>) -> tensor<4x256x64xf16>
+      %dqk = stablehlo.add %dq, %dk : tensor<4x256x64xf16>
+      %all = stablehlo.add %dqk, %dv : tensor<4x256x64xf16>
+      %next = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %next, %all : tensor<i32>, tensor<4x256x64xf16>
+    }
+    return %r#1 : tensor<4x256x64xf16>
+  }
+}
+
+// -----
+
 // Changed: the gradients of attention. What keeps the rows and what sums over them are two kernels; each computes scores and weights for
 // itself. The causal mask leaves columns out; where the columns are rows, it is the first ones.
 // CHECK: code = "FUSED_ATTENTION"{{.*}}groups = [@recomputed_0, @recomputed_1]
