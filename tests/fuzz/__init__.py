@@ -3,4 +3,5 @@
 import sys
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).parents[1]))  # for guards.py
 sys.path.append(str(Path(__file__).parents[1] / "conformance"))  # for comparison.py, values.py

@@ -21,6 +21,9 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from hloom.compiler.simulation import split_target
+from hloom.compiler.target import TargetError, resolve
+
 from .elements import ALL
 from .fronts import FRONTS, Front
 from .judge import Judge, Verdict
@@ -43,6 +46,10 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--keep", type=Path, help="folder for what fails")
     parser.add_argument("--cut", type=float, default=60, help="seconds to cut down a program that fails; 0: it is told whole")
     options = parser.parse_args(arguments)
+    try:
+        resolve(split_target(options.target)[0])
+    except TargetError as error:
+        parser.error(str(error))
     if not options.minutes and not options.programs:
         options.programs = 100
     return options

@@ -112,7 +112,9 @@ def xla_child() -> Callable[..., Any]:
     os.environ["JAX_PLATFORMS"] = "cpu"
     import jax
     from jaxlib import _jax, xla_client
+    from jaxlib.cpu import _lapack
 
+    _lapack.initialize()
     jax.config.update("jax_enable_x64", True)
     devices = jax.devices("cpu")[:1]
 

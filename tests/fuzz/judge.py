@@ -64,9 +64,8 @@ class Judge:
         self._cache.cleanup()
 
     def __call__(self, program: Program, target: str = "cpu") -> Verdict:
-        text = program.text()
         try:
-            kind, told, seconds = self.hloom.ask(text, program.inputs, target)
+            kind, told, seconds = self._run(program, target)
         except Crash as crash:
             return Verdict("crashed", str(crash))
         if kind != "ran":
@@ -74,6 +73,9 @@ class Judge:
         if seconds > SLOW:
             return Verdict("slow", f"its compile takes {seconds:.1f} s of processor time", seconds)
         return self._compared(program, told, seconds)
+
+    def _run(self, program: Program, target: str) -> tuple[str, Any, float]:
+        return self.hloom.ask(program.text(), program.inputs, target)
 
     def _compared(self, program: Program, got: Sequence[np.ndarray], seconds: float) -> Verdict:
         """An element is right where an oracle has it: each is known to be wrong of some ops and types. The next oracle is asked only for

@@ -10,6 +10,7 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from ..errors import Unsuitable
 
@@ -176,6 +177,19 @@ class Builder:
         self.pool.append(made)
         return True
 
+    def updated(self, number: int) -> list[Made]:
+        """A value of the pool made anew from itself and others, as a training step makes weights; none if left out."""
+        path = f"{self.path}/update{number}"
+        if path in self.skip:
+            return []
+        self.rng.seed(zlib.crc32(path.encode()))
+        try:
+            made = update(self, self.pool[number])
+        except (Unsuitable, *DECLINED):
+            return []
+        self.log.append((path, f"update → {made.value.dtype}{list(made.value.shape)}"))
+        return [made]
+
     def inner(self, pool: Sequence[Made], steps: int, tag: Any) -> list[Made]:
         """The pool of a program that is grown of those values: the body of a loop, what is differentiated."""
         if self.depth > 1:
@@ -193,3 +207,28 @@ def like(x: Any, shape: Sequence[int], dtype: Any) -> Any:
         x = jnp.real(x)
     x = (jnp.resize(x, shape) if x.size else jnp.zeros(shape, x.dtype)).astype(dtype)
     return jnp.tanh(x * jnp.asarray(0.2, x.dtype)) if is_float(x) else x
+
+
+def update(b: Builder, made: Made) -> Made:
+    """A value of the same type: changed in places, moved, or made of another."""
+    x, other = made.value, b.pick(full=True).value
+    if not x.size:
+        raise Unsuitable
+    axis, new = b.axis(x), like(other, x.shape, x.dtype)
+    low = b.number(0, x.shape[axis] - 1)
+    high = b.number(low + 1, x.shape[axis])
+    before, after = (lax.slice_in_dim(x, *ends, axis=axis) for ends in ((0, low), (high, None)))
+    middle = lax.slice_in_dim(new, low, high, axis=axis)
+    at = [jnp.int32(b.number(-1, extent)) for extent in x.shape]
+    functions = (
+        lambda: x + new if not is_bool(x) else x ^ new,
+        lambda: jnp.where(b.mask(x.shape), x, new),
+        lambda: jnp.concatenate([before, middle, after], axis),
+        lambda: jnp.concatenate([after, middle, before], axis),
+        lambda: lax.dynamic_update_slice(x, middle, at),
+        lambda: x.at[b.number(0, len(x) - 1)].set(x[b.number(0, len(x) - 1)]),
+        lambda: jnp.where(x == x.max(), new, x) if is_number(x) and made.exact else lax.rev(x, [axis]),
+        lambda: lax.fori_loop(0, b.number(1, 3), lambda i, y: jnp.roll(y, 1, axis).at[i % len(x)].set(new[i % len(x)]), x),
+        lambda: new,
+    )
+    return Made(b.one(*functions)())

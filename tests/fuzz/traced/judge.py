@@ -6,11 +6,15 @@ import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 
+from ..children import Child
 from ..judge import Judge, Verdict, answer_of
 from .programs import JaxProgram
+from .trial import jax_child
 
 SHARES = {"float32": 2e-4, "bfloat16": 4e-2, "float16": 5e-3, "float64": 1e-9, "complex64": 2e-4, "complex128": 1e-9}
 NOISE = 20
@@ -22,6 +26,10 @@ class JaxJudge(Judge):
     def __init__(self) -> None:
         os.environ.setdefault("XLA_FLAGS", XLA_FLAGS)  # XLA's process inherits it: it compiles faster, and rounds as the program says
         super().__init__()
+        self.hloom = Child(partial(jax_child, self._cache.name))
+
+    def _run(self, program: JaxProgram, target: str) -> tuple[str, Any, float]:  # type: ignore[override]
+        return self.hloom.ask(program.text(), program.inputs, target, program.donated)
 
     def _compared(self, program: JaxProgram, got: Sequence[np.ndarray], seconds: float) -> Verdict:  # type: ignore[override]
         """A result is right where an oracle has it, or where the oracle's own moves as far. XLA is known to be wrong of slices of slices
@@ -85,7 +93,8 @@ def cut_down(program: JaxProgram, verdict: Verdict, judge: JaxJudge, target: str
             return False
 
     single = (replace(program, only=(n,)) for n in verdict.wrong or range(program.text().count("jax.result_info")))
-    program = next((candidate for candidate in single if fails(candidate)), program)
+    fewer = [replace(program, donates=False), *single] if program.donated else single
+    program = next((candidate for candidate in fewer if fails(candidate)), program)
     smaller: JaxProgram | None = program
     while smaller is not None:
         program, smaller = smaller, next((each for each in _with_a_step_less(smaller) if fails(each)), None)

@@ -2,7 +2,10 @@
 
 from importlib import import_module
 
-FAMILIES = ("elementwise", "movement", "contracting", "windows", "reducing", "ordering", "indexing", "control")
+FAMILIES = (
+    *("elementwise", "movement", "contracting", "windows", "reducing", "ordering", "indexing", "control"),
+    *("general", "library", "linear_algebra", "programs"),
+)
 
 
 def load() -> None:
