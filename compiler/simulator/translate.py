@@ -183,7 +183,7 @@ def _last_uses(ops: list[ir.Operation]) -> list[list[ir.Value]]:
     seen: set[ir.Value] = set()
     dead: list[list[ir.Value]] = []
     for op in reversed(ops[:-1]):
-        used = (set(op.results) | _used_within(op)) & mine - seen - kept
+        used = ((set(op.results) | _used_within(op)) & mine) - seen - kept
         seen |= used
         dead.append(list(used))
     return [*reversed(dead), []]

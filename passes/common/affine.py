@@ -31,17 +31,25 @@ _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
 def fold(expression: ir.AffineExpr, dim: Callable[[int], T], constant: Callable[[int], T], combine: Callable[[str, T, T], T]) -> T:
     """The expression with its dims, constants and operations replaced, from the leaves up and from left to right.
 
-    `combine` is given an operation's name in arith. Raises ValueError at a symbol, which no indexing map has.
+    `combine` is given an operation's name in arith, once for what occurs several times: `(x mod 7) - (x mod 7) floordiv 3 * 3` doubles in
+    size with each turn of an array. Raises ValueError at a symbol, which no indexing map has.
     """
-    expression = expression.maybe_downcast()  # an operand of a sum comes back untyped
-    if isinstance(expression, ir.AffineDimExpr):
-        return dim(expression.position)
-    if isinstance(expression, ir.AffineConstantExpr):
-        return constant(expression.value)
-    if isinstance(expression, ir.AffineSymbolExpr):
-        raise ValueError("an indexing map has no symbols")
-    left, right = (fold(operand, dim, constant, combine) for operand in (expression.lhs, expression.rhs))
-    return combine(_NAMES[type(expression)], left, right)
+    known: dict[ir.AffineExpr, T] = {}
+
+    def folded(expression: ir.AffineExpr) -> T:
+        expression = expression.maybe_downcast()  # an operand of a sum comes back untyped
+        if isinstance(expression, ir.AffineDimExpr):
+            return dim(expression.position)
+        if isinstance(expression, ir.AffineConstantExpr):
+            return constant(expression.value)
+        if isinstance(expression, ir.AffineSymbolExpr):
+            raise ValueError("an indexing map has no symbols")
+        if expression not in known:
+            left, right = folded(expression.lhs), folded(expression.rhs)
+            known[expression] = combine(_NAMES[type(expression)], left, right)
+        return known[expression]
+
+    return folded(expression)
 
 
 _FAR = 1 << 32

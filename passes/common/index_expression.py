@@ -30,7 +30,7 @@ class Atom:
     def __init__(self, kind: str, number: int, extent: int, parts: Point = ()):
         self.kind, self.number, self.extent, self.parts = kind, number, extent, parts
         self.key: tuple = (kind, number, extent, tuple([part.key for part in parts]))
-        self.hash = hash(self.key)
+        self.hash = hash((kind, number, extent, *[part.hash for part in parts]))  # a part may occur in others, which occur in others
         self.dims: frozenset[int] = frozenset((number,)) if kind == "dim" else dims_of(parts)
 
     def __eq__(self, other: object) -> bool:
@@ -44,16 +44,19 @@ class Atom:
         """Is no quotient and no remainder."""
         return self.kind not in ("div", "mod")
 
-    def substitute(self, mapping: Mapping[int, Expr]) -> Expr:
-        """The atom with dims replaced."""
+    def substitute(self, mapping: Mapping[int, Expr], known: dict[Atom, Expr]) -> Expr:
+        """The atom with dims replaced. `known`: what became of others."""
         if self.dims.isdisjoint(mapping):
             return _expr(self)
         if self.kind == "dim":
             return mapping[self.number]
-        parts = substitute(self.parts, mapping)
-        if self.is_plain:
-            return _expr(Atom(self.kind, self.number, self.extent, parts))
-        return parts[0] // self.number if self.kind == "div" else parts[0] % self.number
+        if self not in known:
+            parts = tuple([part.substitute(mapping, known) for part in self.parts])
+            if self.is_plain:
+                known[self] = _expr(Atom(self.kind, self.number, self.extent, parts))
+            else:
+                known[self] = parts[0] // self.number if self.kind == "div" else parts[0] % self.number
+        return known[self]
 
 
 class Expr:
@@ -71,7 +74,7 @@ class Expr:
         self.low = constant + sum([c * (atom.extent - 1) for atom, c in terms if c < 0])
         self.high = constant + sum([c * (atom.extent - 1) for atom, c in terms if c > 0])
         self.key: tuple = (tuple([(atom.key, c) for atom, c in terms]), constant)
-        self.hash = hash(self.key)
+        self.hash = hash((constant, *[(atom.hash, c) for atom, c in terms]))
         self.dims: frozenset[int] = terms[0][0].dims if len(terms) == 1 else frozenset().union(*[atom.dims for atom, _ in terms])
 
     def __eq__(self, other: object) -> bool:
@@ -140,13 +143,14 @@ class Expr:
     def _only(self, kind: str) -> Atom | None:
         return self.atom if self.atom is not None and self.atom.kind == kind else None
 
-    def substitute(self, mapping: Mapping[int, Expr]) -> Expr:
-        """The expression with dims replaced."""
+    def substitute(self, mapping: Mapping[int, Expr], known: dict[Atom, Expr] | None = None) -> Expr:
+        """The expression with dims replaced. `known`: what became of atoms."""
         if self.dims.isdisjoint(mapping):
             return self
+        known = {} if known is None else known
         if self.atom is not None:
-            return self.atom.substitute(mapping)
-        images = [atom.substitute(mapping) * c for atom, c in self.terms]
+            return self.atom.substitute(mapping, known)
+        images = [atom.substitute(mapping, known) * c for atom, c in self.terms]
         return _sum(self.constant + sum([image.constant for image in images]), [term for image in images for term in image.terms])
 
     @property
@@ -234,7 +238,8 @@ def dims_of(point: Point) -> frozenset[int]:
 
 def substitute(point: Point, mapping: Mapping[int, Expr]) -> Point:
     """The point with dims replaced."""
-    return tuple([expr.substitute(mapping) if expr.dim is None else mapping.get(expr.dim, expr) for expr in point])
+    known: dict[Atom, Expr] = {}
+    return tuple([expr.substitute(mapping, known) if expr.dim is None else mapping.get(expr.dim, expr) for expr in point])
 
 
 def linearise(point: Sequence[Expr], shape: Sequence[int]) -> Expr:

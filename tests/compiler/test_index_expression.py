@@ -179,3 +179,24 @@ D = loop(0, 48)
 )
 def test_cuts(index, found):
     assert cuts(index.atom) == found
+
+
+def test_what_occurs_several_times_is_looked_at_once():
+    """An index doubles in size with each turn of an array, of which it holds the last one's twice: 2 ** 40 terms are too many to walk."""
+    index = loop(0, 60)
+    for _ in range(40):
+        row, column = delinearise(index, (6, 10))
+        index = linearise((column, row), (10, 6))
+    (moved,) = substitute((index,), {0: loop(1, 60)})
+    assert moved.dims == {1} and hash(moved) != hash(index)
+
+
+def test_what_occurs_several_times_in_a_map_is_evaluated_once():
+    with ir.Context():
+        index = ir.AffineExpr.get_dim(0)
+        for _ in range(24):
+            index = ir.AffineExpr.get_mod(index, 10) * 6 + ir.AffineExpr.get_floor_div(index, 10)
+        wanted = 17
+        for _ in range(24):
+            wanted = wanted % 10 * 6 + wanted // 10
+        assert evaluate(index, [17]) == wanted
