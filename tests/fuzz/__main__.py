@@ -23,6 +23,8 @@ from typing import Any
 
 from hloom.compiler.simulation import split_target
 from hloom.compiler.target import TargetError, resolve
+from hloom.runtime.errors import CpuFeatureError
+from hloom.runtime.linking import require
 
 from .elements import ALL
 from .fronts import FRONTS, Front
@@ -46,13 +48,25 @@ def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--keep", type=Path, help="folder for what fails")
     parser.add_argument("--cut", type=float, default=60, help="seconds to cut down a program that fails; 0: it is told whole")
     options = parser.parse_args(arguments)
-    try:
-        resolve(split_target(options.target)[0])
-    except TargetError as error:
-        parser.error(str(error))
+    if (why := no_target(options.target)) is not None:
+        parser.error(why)
     if not options.minutes and not options.programs:
         options.programs = 100
     return options
+
+
+def no_target(name: str) -> str | None:
+    """Why programs for a target do not run here."""
+    try:
+        own, simulated = split_target(name)
+        target = resolve(own)
+        if target.kind == "cpu":
+            require({"triple": target.triple, "features": target.required_features})
+    except (TargetError, CpuFeatureError) as error:
+        return str(error)
+    if bool(simulated) != (target.kind == "cuda"):
+        return f"{name}: GPUs are simulated here, as sim:sm_90a, and CPUs are not"
+    return None
 
 
 @dataclass

@@ -35,6 +35,13 @@ def test_random_programs(target):
     assert not any(run.counts[kind] for kind in ("wrong", "failed", "crashed", "slow", "refused")), run.counts
 
 
+def test_a_target_that_is_none_is_told_at_once(capsys):
+    for name, told in (("sm_12", "known targets: cpu-amx"), ("sim:cpu", "GPUs are simulated"), ("sm_90a", "as sim:sm_90a")):
+        with pytest.raises(SystemExit):
+            parsed(["--target", name])
+        assert told in capsys.readouterr().err
+
+
 def test_every_op_that_compiles_has_a_recipe():
     known = {*OPS, *LEGALIZED} - {"stablehlo.return", "stablehlo.async_start", "stablehlo.async_done", "stablehlo.collective_reduce"}
     names = {name.removeprefix("stablehlo.") for name in known if name.startswith("stablehlo.") and "@" not in name}

@@ -5,16 +5,20 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
 pytest.importorskip("jax")
 
+import hloom
 from fuzz.__main__ import Run, parsed
 from fuzz.judge import Verdict
 from fuzz.traced.builder import RECIPES
 from fuzz.traced.judge import JaxJudge, cut_down, difference
 from fuzz.traced.programs import JaxProgram, program
+from fuzz.traced.trial import compiled, unsteady
 
 PROGRAMS = {"cpu": 4, "sim:sm_90a": 4}
 
@@ -39,6 +43,36 @@ def test_a_family_makes_programs(name):
 
 def test_there_are_families():
     assert {"attention", "convolution", "scatter", "sort", "arg_chain", "segments", "fori_loop"} <= set(RECIPES)
+
+
+def test_arguments_are_given_up_for_results_of_their_type():
+    made = [p for n in range(12) if (p := JaxProgram(3, n)).donated]
+    assert made
+    for each in made:
+        results = dict(enumerate(re.findall(r"tensor<[^>]*>+ {jax.result_info", each.text())))
+        arguments = re.findall(r"%arg\d+: (tensor<[^>]*>+)", each.text().split("->")[0])
+        assert all(results[result].startswith(arguments[argument]) for argument, result in each.donated)
+
+
+def test_bits_that_differ_between_runs_are_seen():
+    class Executable:
+        """Adds one with two threads."""
+
+        def __init__(self, artifact=None):
+            self.artifact = lambda: None
+
+        def flat(self, inputs):
+            return [inputs[0] + np.float32(hloom.get_threads() == 2)]
+
+    x = np.ones(3, np.float32)
+    told = list(unsteady(Executable(), [x], [x], ()))
+    assert len(told) == 2 and all("2 threads" in each for each in told)
+    f = "tensor<4xf32>"
+    text = f"func.func @main(%x: {f}, %y: {f}) -> {f} {{%0 = stablehlo.add %x, %y : {f} return %0 : {f}}}"
+    given = [np.arange(4, dtype=np.float32), np.ones(4, np.float32)]
+    for donated in ((), ((0, 0),)):
+        assert not list(unsteady(compiled(text, "cpu", donated), given, [given[0] + 1], donated))
+    assert any("is not the memory" in told for told in unsteady(compiled(text, "cpu", ()), given, [given[0] + 1], ((0, 0),)))
 
 
 def test_a_failing_program_is_cut_down_to_the_steps_that_fail():
