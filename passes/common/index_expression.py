@@ -30,7 +30,7 @@ class Atom:
     def __init__(self, kind: str, number: int, extent: int, parts: Point = ()):
         self.kind, self.number, self.extent, self.parts = kind, number, extent, parts
         self.key: tuple = (kind, number, extent, tuple([part.key for part in parts]))
-        self.hash = hash((kind, number, extent, *[part.hash for part in parts]))  # a part may occur in others, which occur in others
+        self.hash: int = hash((kind, number, extent, *[part.hash for part in parts]))  # a part may occur in others, which occur in others
         self.dims: frozenset[int] = frozenset((number,)) if kind == "dim" else dims_of(parts)
 
     def __eq__(self, other: object) -> bool:
@@ -74,7 +74,7 @@ class Expr:
         self.low = constant + sum([c * (atom.extent - 1) for atom, c in terms if c < 0])
         self.high = constant + sum([c * (atom.extent - 1) for atom, c in terms if c > 0])
         self.key: tuple = (tuple([(atom.key, c) for atom, c in terms]), constant)
-        self.hash = hash((constant, *[(atom.hash, c) for atom, c in terms]))
+        self.hash: int = hash((constant, *[(atom.hash, c) for atom, c in terms]))
         self.dims: frozenset[int] = terms[0][0].dims if len(terms) == 1 else frozenset().union(*[atom.dims for atom, _ in terms])
 
     def __eq__(self, other: object) -> bool:

@@ -25,6 +25,10 @@ def grown(b: Builder, like_what: jax.Array | None = None, steps: int = 3) -> Cal
     return function
 
 
+def total(x: jax.Array) -> jax.Array:
+    return jnp.sum(x if x.dtype == jnp.float64 else x.astype(jnp.float32))
+
+
 @recipe
 def nested_scans(b: Builder) -> Made:
     """Rows and their elements; what the inner loop makes is stacked twice."""
@@ -140,7 +144,7 @@ def recurrence(b: Builder) -> Made:
 
     if b.chance(0.5):
         return Made(run(x))
-    return Made(jax.grad(lambda x: jnp.sum(jnp.cos(run(x)).astype(jnp.float32)))(x))
+    return Made(jax.grad(lambda x: total(jnp.cos(run(x))))(x))
 
 
 @recipe
@@ -172,7 +176,7 @@ def own_derivative(b: Builder) -> Made:
         return step(x)
 
     function.defvjp(lambda x: (step(x), jnp.sign(x)), lambda kept, g: (jnp.clip(g, -1, 1) * kept,))
-    kept = jax.checkpoint(lambda x: jnp.sum(jnp.tanh(function(x * 2).astype(jnp.float32))))
+    kept = jax.checkpoint(lambda x: total(jnp.tanh(function(x * 2))))
     return Made(jax.grad(kept)(x))
 
 
@@ -202,7 +206,7 @@ def convolution_gradient(b: Builder) -> Made:
     def loss(x, w):
         names = ("NHWC", "HWIO", "NHWC")
         y = lax.conv_general_dilated(x, w, strides, padding, None, dilation, names, groups)
-        return jnp.sum(jnp.sin(y).astype(jnp.float32))
+        return total(jnp.sin(y))
 
     first, second = jax.grad(loss, (0, 1))(x, w)
     b.pool.append(Made(first))
