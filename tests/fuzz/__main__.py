@@ -5,6 +5,7 @@
     python -m tests.fuzz --only 17 --seed 3                 program 17 of seed 3 again
     python -m tests.fuzz --ops reduce,transpose --types f32,i8 --keep found
     python -m tests.fuzz --front jax --ops scan,gradient    of JAX programs, of these families (tests/fuzz/traced/recipes)
+    python -m tests.fuzz --front torch --minutes 10         of PyTorch programs (tests/fuzz/torched/recipes)
 
 Exits with 1 if a program fails. `--keep` writes each that does, as it was and cut down, into a folder.
 """
@@ -33,15 +34,15 @@ from .judge import Judge, Verdict
 
 def parsed(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--front", choices=FRONTS, default="stablehlo", help="StableHLO's ops at random, or JAX programs")
+    parser.add_argument("--front", choices=FRONTS, default="stablehlo", help="StableHLO's ops at random, JAX or PyTorch programs")
     parser.add_argument("--programs", type=int, default=0, help="so many (100 if no minutes are given)")
     parser.add_argument("--minutes", type=float, default=0, help="for so long")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="the number of the first program")
     parser.add_argument("--only", type=int, help="this program alone")
-    parser.add_argument("--ops", default="", help="names, by commas: of these ops only (of JAX programs: recipes)")
+    parser.add_argument("--ops", default="", help="names, by commas: of these ops only (of JAX and PyTorch programs: recipes)")
     parser.add_argument("--types", default="", help=f"element types, by commas, of {', '.join(ALL)}")
-    parser.add_argument("--size", type=int, default=8, help="about so many ops (of JAX: steps) a program")
+    parser.add_argument("--size", type=int, default=8, help="about so many ops (of JAX: steps, of PyTorch: lines) a program")
     parser.add_argument("--large", action="store_true", help="extents up to 513, values of 60,000 elements")
     parser.add_argument("--target", default="cpu", help="cpu, cpu-avx2, sim:sm_90a, …")
     parser.add_argument("--jobs", type=int, default=1)
@@ -119,15 +120,17 @@ class Run:
     def report(self, number: int, program: Any, verdict: Verdict, judge: Judge) -> None:
         small = self.front.cut_down(program, verdict, judge) if self.options.cut else program
         again = judge(small, self.options.target) if self.options.cut else verdict
-        text = f"// seed {self.options.seed}, program {number}, {self.options.target}: {verdict.kind}\n{comment(again.why)}{small.told()}"
+        mark, suffix = self.front.mark, self.front.suffix
+        head = f"seed {self.options.seed}, program {number}, {self.options.target}: {verdict.kind}\n{again.why}"
+        text = comment(head, mark) + small.told()
         with self.lock:
             print(f"\n{text}\n", flush=True)
         if self.options.keep:
             folder = self.options.keep
             folder.mkdir(parents=True, exist_ok=True)
             name = f"{verdict.kind}-{self.options.seed}-{number}"
-            (folder / f"{name}.mlir").write_text(text)
-            (folder / f"{name}-whole.mlir").write_text(comment(verdict.why) + program.text())
+            (folder / f"{name}.{suffix}").write_text(text)
+            (folder / f"{name}-whole.{suffix}").write_text(comment(verdict.why, mark) + program.text())
 
     def progress(self) -> None:
         done = sum(self.counts.values())
@@ -146,8 +149,8 @@ class Run:
         print("\n" + "\n".join(rows) + f"\n\nprograms with each op: {ops}")
 
 
-def comment(text: str) -> str:
-    return "".join(f"// {line}\n" for line in text.splitlines())
+def comment(text: str, mark: str) -> str:
+    return "".join(f"{mark} {line}\n" for line in text.splitlines())
 
 
 def main() -> int:

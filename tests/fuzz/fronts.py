@@ -1,4 +1,4 @@
-"""Where programs come from, who judges them, and how they are cut down: StableHLO's ops at random, or JAX programs."""
+"""Where programs come from, who judges them, and how they are cut down: StableHLO's ops at random, JAX or PyTorch programs."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ from .programs import random_program
 
 class Front:
     """Of random StableHLO programs."""
+
+    suffix, mark = "mlir", "//"
+    """Of files that hold programs, and before comments in them."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options = options
@@ -67,4 +70,26 @@ class JaxFront(Front):
         return cut_down(program, verdict, judge, self.options.target, self.options.cut)
 
 
-FRONTS = {"stablehlo": Front, "jax": JaxFront}
+class TorchFront(Front):
+    """Of random PyTorch programs."""
+
+    suffix, mark = "py", "#"
+
+    def judge(self) -> Any:
+        from .torched.judge import TorchJudge
+
+        return TorchJudge()
+
+    def program(self, number: int) -> Any:
+        from .torched.programs import program
+
+        options = self.options
+        return program(options.seed, number, options.ops.split(",") if options.ops else (), options.size, options.large)
+
+    def cut_down(self, program: Any, verdict: Verdict, judge: Any) -> Any:
+        from .torched.judge import cut_down
+
+        return cut_down(program, verdict, judge, self.options.target, self.options.cut)
+
+
+FRONTS = {"stablehlo": Front, "jax": JaxFront, "torch": TorchFront}

@@ -15,8 +15,9 @@ pytest.importorskip("jax")
 import hloom
 from fuzz.__main__ import Run, parsed
 from fuzz.judge import Verdict
+from fuzz.shares import difference
 from fuzz.traced.builder import RECIPES
-from fuzz.traced.judge import JaxJudge, cut_down, difference
+from fuzz.traced.judge import JaxJudge, cut_down
 from fuzz.traced.programs import JaxProgram, program
 from fuzz.traced.trial import compiled, unsteady
 

@@ -1,4 +1,4 @@
-"""What became of a JAX program. Floats may differ by a share of the largest element, and by what a rounding of the inputs moves."""
+"""What became of a JAX program."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ import numpy as np
 
 from ..children import Child
 from ..judge import Judge, Verdict, answer_of
+from ..shares import difference, is_far
 from .programs import JaxProgram
 from .trial import jax_child
 
-SHARES = {"float32": 2e-4, "bfloat16": 4e-2, "float16": 5e-3, "float64": 1e-9, "complex64": 2e-4, "complex128": 1e-9}
-NOISE = 20
-"""The results of moved inputs are taken to be off where they are so many times less apart than is allowed."""
 XLA_FLAGS = "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true --xla_allow_excess_precision=false"
 
 
@@ -51,35 +49,6 @@ class JaxJudge(Judge):
                 return Verdict("disputed" if told else "right", "\n".join(told), seconds)
             told += [f"{name}, of result {n}: {found[n]}" for n in left]
         return Verdict("wrong" if known else "unknown", "\n".join(told), seconds, tuple(left))
-
-
-def is_far(moved: np.ndarray, result: np.ndarray) -> bool:
-    """Whether a rounding of the inputs moves a result so far that it says nothing."""
-    return difference(moved, result, 1 / NOISE).startswith("differs")
-
-
-def difference(mine: np.ndarray, theirs: np.ndarray, looser: float = 1) -> str:
-    """What is wrong; it `differs …` where a tolerance is exceeded."""
-    if mine.shape != theirs.shape or mine.dtype != theirs.dtype:
-        return f"{mine.dtype}{list(mine.shape)} for {theirs.dtype}{list(theirs.shape)}"
-    kind = f"{theirs.dtype}{list(theirs.shape)}"
-    if theirs.dtype.name not in SHARES:
-        wrong = mine != theirs
-        return f"{kind}: {_quoted(wrong, mine, theirs)}" if wrong.any() else ""
-    share = looser * SHARES[theirs.dtype.name]
-    mine, theirs = ((np.stack([x.real, x.imag]) if x.dtype.kind == "c" else x).astype(np.float64) for x in (mine, theirs))
-    finite = np.isfinite(theirs)
-    if not np.array_equal(np.where(finite, 0, mine), np.where(finite, 0, theirs), equal_nan=True):
-        return f"{kind}, infinities and NaN: {_quoted(~finite, mine, theirs)}"
-    if not finite.any():
-        return ""
-    with np.errstate(invalid="ignore", over="ignore"):
-        wrong = finite & ~(np.abs(mine - theirs) <= share * (1 + np.abs(theirs[finite]).max()))
-    return f"differs, {kind}: {_quoted(wrong, mine, theirs)}" if wrong.any() else ""
-
-
-def _quoted(wrong: np.ndarray, mine: np.ndarray, theirs: np.ndarray) -> str:
-    return f"{wrong.sum()} elements, as {mine[wrong].reshape(-1)[:3].tolist()} for {theirs[wrong].reshape(-1)[:3].tolist()}"
 
 
 def cut_down(program: JaxProgram, verdict: Verdict, judge: JaxJudge, target: str, seconds: float) -> JaxProgram:
