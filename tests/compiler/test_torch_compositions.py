@@ -72,6 +72,18 @@ def test_tracked_moments():
     torch.testing.assert_close(hloom.compile(norm.eval(), x)(x), norm(x))
 
 
+def test_an_instance_norm_in_a_program_that_changes_its_input():
+    """torch decomposes such a program whole."""
+
+    def changing(x, weight):
+        x[1:] += 1
+        return torch.nn.functional.instance_norm(x), torch.nn.functional.instance_norm(x, weight=weight, bias=weight)
+
+    x = torch.randn(2, 5, 7, 6, generator=torch.Generator().manual_seed(0))
+    weight = torch.linspace(0.5, 1.5, 5)
+    torch.testing.assert_close(hloom.compile(Function(changing), x, weight)(x.clone(), weight), changing(x.clone(), weight))
+
+
 @pytest.mark.parametrize("kind", [torch.nn.BatchNorm1d, torch.nn.BatchNorm2d])
 @pytest.mark.parametrize(
     ("dtype", "affine", "mixed"),

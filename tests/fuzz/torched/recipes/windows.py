@@ -114,7 +114,7 @@ def layers(b: Builder) -> Made:
         f"BatchNorm{rank}d({channels}{b.one('', ', momentum=None', ', momentum=0.3', ', affine=False')}{dtype})",
         f"BatchNorm{rank}d({channels}{dtype})",
         f"BatchNorm{rank}d({channels}{dtype}).eval()",
-        f"InstanceNorm{rank}d({channels}, affine=True, track_running_stats={b.chance(0.5)}{dtype})",
+        f"InstanceNorm{rank}d({channels}, affine=True{dtype}){b.one('', '.eval()')}",
         f"Conv{rank}d({channels}, {b.number(1, 4)}, {min(2, *x.shape[2:])}{dtype})",
         f"GroupNorm(1, {channels}{dtype})",
         f"Linear({x.shape[-1]}, {b.number(1, 6)}{dtype})",
