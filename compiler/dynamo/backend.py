@@ -66,14 +66,14 @@ class _Compilers:
     def __init__(self, chosen: Options, is_whole: bool, known: About | None):
         self.chosen, self.is_whole, self.known = chosen, is_whole, known
 
-    def forward(self, graph: GraphModule, given: Sequence[Any], static: Collection[int] = ()) -> Code:
+    def forward(self, graph: GraphModule, given: Sequence[Any], static: Collection[int] = (), are_users: bool = False) -> Code:
         from .sizes import BySizes, has_open_sizes  # the compiler is not needed where all that it would make is kept
 
-        compiled = functools.partial(self._compiled, static=static)
+        compiled = functools.partial(self._compiled, static=static, are_users=are_users)
         return BySizes(graph, compiled) if has_open_sizes(graph) else compiled(graph)
 
     def inference(self, graph: GraphModule, given: Sequence[Any]) -> Code:
-        return self.forward(graph, given, static_operands() if self.chosen.bind else ())
+        return self.forward(graph, given, static_operands() if self.chosen.bind else (), are_users=True)
 
     def backward(self, graph: GraphModule, given: Sequence[Any]) -> Code:
         from .graph import key_of_graph
@@ -82,12 +82,12 @@ class _Compilers:
         return LateCode(lambda: self.forward(graph, given), key_of_graph(graph, self.known))
 
     @known_objects_kept()  # gradients, and further sizes, are compiled when they are first asked for
-    def _compiled(self, graph: GraphModule, static: Collection[int]) -> Code:
+    def _compiled(self, graph: GraphModule, static: Collection[int], are_users: bool) -> Code:
         from .graph import compiled_graph
         from .partition import compiled_where_possible
 
         compile_graph = compiled_graph if self.is_whole else compiled_where_possible
-        return compile_graph(graph, static, about=self.known, target=self.chosen.target, policy=self.chosen.policy)
+        return compile_graph(graph, static, about=self.known, are_users=are_users, target=self.chosen.target, policy=self.chosen.policy)
 
 
 def _give_nothing_away() -> None:

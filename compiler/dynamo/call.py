@@ -31,8 +31,8 @@ from .weights import Weights
 
 _BLOB = "torch.frame"
 
-PASSED, MADE, GIVEN = "passed", "made", "given"
-"""Where a result comes from: an operand, the program, or the graph itself, which has a value for it."""
+PASSED, MADE, VIEW, GIVEN = "passed", "made", "view", "given"
+"""Where a result comes from: an operand, the program, a view of what it makes, or the graph itself, which has a value for it."""
 
 
 def unboxed(operands: Sequence[Any]) -> list[Any]:
@@ -144,8 +144,20 @@ class Call(Code):
         made = exe.flat([given[index] for index in self.taken]) if exe is not None else []
         if self.is_plain:
             return made
-        place = {PASSED: given, MADE: made}
-        return [value if where == GIVEN else place[where][value] for where, value in self.results]
+        return [_result(where, value, given, made) for where, value in self.results]
+
+
+def _result(where: str, value: Any, given: Sequence[Any], made: Sequence[Any]) -> Any:
+    match where:
+        case "passed":
+            return given[value]
+        case "made":
+            return made[value]
+        case "view":
+            of, *view = value
+            return made[of].as_strided(*view)
+        case _:
+            return value
 
 
 def kept_call(key: str | None) -> Call | None:

@@ -28,10 +28,10 @@ from .call import Code, unboxed
 from .graph import compiled_graph, copied, lowered_graph, stays, without_copies
 
 
-def compiled_where_possible(module: GraphModule, static: Collection[int] = (), **options: Any) -> Code:
+def compiled_where_possible(module: GraphModule, static: Collection[int] = (), are_users: bool = False, **options: Any) -> Code:
     """The graph, compiled as far as hloom can, with a warning that names what stays with PyTorch. `options` are hloom.compile's."""
     try:
-        return compiled_graph(module, static, **options)
+        return compiled_graph(module, static, are_users=are_users, **options)
     except CompileError as error:
         parts = _Parts(module, error)
     if told := parts.compiled(options):

@@ -17,7 +17,9 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode, unset_fake_temporarily
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
+from ..frontends.torch_control_flow import know_numbers
 from .call import Code, unboxed
 from .graph import is_open
 
@@ -68,7 +70,7 @@ class BySizes(Code):
         return made(given)
 
     def _specialised(self, operands: Sequence[Any]) -> Callable[..., Any]:
-        with unset_fake_temporarily(), torch.no_grad(), FakeTensorMode(allow_non_fake_inputs=True):
+        with unset_fake_temporarily(), torch.no_grad(), FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv()):
             empty = [
                 torch.empty_strided(each.shape, each.stride(), dtype=each.dtype, device=each.device)
                 if isinstance(each, torch.Tensor)
@@ -76,6 +78,7 @@ class BySizes(Code):
                 for each in operands
             ]
             module = make_fx(torch.fx.Interpreter(self.module).run)(*empty)
+        know_numbers(module)
         return self.compiled(module)
 
 

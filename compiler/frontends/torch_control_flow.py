@@ -120,6 +120,26 @@ def is_control_flow(op: Any) -> bool:
     return isinstance(op, torch._ops.HigherOrderOperator) and op.name() in _OPS
 
 
+def know_numbers(module: GraphModule) -> None:
+    """Numbers that the ops hand on to their graphs, as sizes that have become known, are constants there. It changes the module."""
+    for node in [node for node in module.graph.nodes if is_control_flow(node.target)]:
+        *_, more = node.args
+        graphs = [getattr(module, str(each.target)) for each in node.all_input_nodes if each.op == "get_attr"]
+        for graph in [each for each in graphs if isinstance(each, GraphModule)]:
+            inputs = graph.graph.find_nodes(op="placeholder")
+            for given, number in zip(inputs[len(inputs) - len(more) :], more):
+                if _is_number(number):
+                    given.replace_all_uses_with(number)
+                    graph.graph.erase_node(given)
+            know_numbers(graph)
+            graph.recompile()
+        node.args = (*node.args[:-1], tuple(each for each in more if not _is_number(each)))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float))
+
+
 def _row(value: ir.Value, at: Values) -> ir.Value:
     _, *shape = build.shape_of(value)
     return build.reshape(build.dynamic_slice(value, at, [1, *shape]), shape)

@@ -158,3 +158,31 @@ def test_gradients_of_a_choice():
     for x in (torch.ones(6), -torch.ones(6)):
         (got,), (wanted,) = (torch.autograd.grad(of(x, weight), (weight,)) for of in (compiled, function))
         torch.testing.assert_close(got, wanted)
+
+
+def _choosing(x):
+    return torch.cond(x.sum() > 0, lambda x: x.reshape(x.shape[0] * x.shape[1]).cumsum(0), lambda x: (x * x.shape[0]).flatten(), (x,))
+
+
+def _choosing_within(x):
+    inner = lambda x: torch.cond(x.mean() > -9, lambda x: x.roll(x.shape[0] - 1, 0), lambda x: x.flip(0), (x,))  # noqa: E731
+    return torch.cond(x.sum() > 0, inner, lambda x: x.flip(0), (x,))
+
+
+def _repeating(x):
+    rows = lambda y: torch.arange(x.shape[0])[:, None] + y  # noqa: E731
+    return while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, rows(y) * 0.5), (torch.tensor(0), x.clone()))[1]
+
+
+def _scanning(x):
+    return scan(lambda c, r: (c + r * x.shape[1], c.clone()), x[0] * 0, x)[1]
+
+
+@pytest.mark.parametrize("function", [_choosing, _choosing_within, _repeating, _scanning])
+def test_graphs_that_read_open_sizes(function):
+    """Dynamo hands sizes on to them."""
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend="hloom", fullgraph=True, dynamic=True)
+    for rows in (5, 4):
+        x = torch.linspace(-1, 2, rows * 3).reshape(rows, 3)
+        torch.testing.assert_close(compiled(x), function(x))

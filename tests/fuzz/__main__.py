@@ -113,7 +113,7 @@ class Run:
                 self.refusals[verdict.why.splitlines()[0]] += 1
         if verdict.bad:
             self.report(number, program, verdict, judge)
-        if verdict.kind in ("unknown", "disputed") and self.options.keep:
+        if verdict.kind in ("unknown", "disputed", "torch's", "skipped") and self.options.keep:
             print(f"\nprogram {number}: {verdict.kind}: {verdict.why}")
         self.progress()
 

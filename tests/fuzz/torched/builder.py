@@ -161,10 +161,16 @@ class Builder:
         return str(self.one(2, -1, 0.5, 1.5, 3, "True") if x.is_float else self.one(2, -1, 3, 0.5))
 
     def same(self, shape: Sequence[int], dtype: torch.dtype) -> Var:
-        """A value of that shape and type: one that is there, or a constant."""
-        found = [v for v in self.pool if v.shape == tuple(shape) and v.dtype == dtype and v.is_small]
+        """A value of that shape and type: one that is there, the first elements of one, or a constant."""
+        alike = [v for v in self.pool if v.dtype == dtype and v.is_small]
+        found = [v for v in alike if v.shape == tuple(shape)]
         if found and self.chance(0.7):
             return self.one(*found)
+        count = int(np.prod(shape, dtype=np.int64))
+        larger = [v for v in alike if v.value.numel() >= count]
+        if larger and self.chance(0.7):
+            x = self.one(*larger)
+            return self.let(f"{x}.flatten()[:{count}].reshape({list(shape)})", x.exact)
         return self.let(self.constant(shape, dtype), True)
 
     def constant(self, shape: Sequence[int], dtype: torch.dtype) -> str:

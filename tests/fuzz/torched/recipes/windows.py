@@ -67,8 +67,8 @@ def interpolate(b: Builder) -> Made:
     more = ""
     if mode.endswith(("linear", "bicubic")):
         more = f", align_corners={b.chance(0.5)}"
-        if rank == 2 and b.chance(0.3):
-            more = ", antialias=True"
+        if rank == 2 and b.chance(0.3):  # to columns of one element eager's are wrong
+            sized, more = f"size={[b.number(2, 9) for _ in range(rank)]}", ", antialias=True"
     return Made(f"F.interpolate({x}, {sized}, mode={mode!r}{more})")
 
 

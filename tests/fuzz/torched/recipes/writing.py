@@ -106,7 +106,7 @@ def write_masked(b: Builder) -> Made:
 def write_out(b: Builder) -> Made:
     """`out=` is memory that is there."""
     x = b.pick(lambda x: x.is_float or x.is_integer, full=True)
-    out = b.let(f"torch.empty_like({x})", False)
+    out = b.let(f"torch.zeros_like({x})", False)
     y = b.same(x.shape, x.dtype)
     b.pool.remove(out)
     made = b.let(f"torch.{b.one('add', 'mul', 'sub', 'maximum')}({x}, {y}, out={out})", False)
