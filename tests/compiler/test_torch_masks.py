@@ -69,3 +69,15 @@ def test_a_choice_is_as_large_as_its_mask(value: Any) -> None:
         expected, found = choose(mask, value), torch.compile(choose, backend="hloom", fullgraph=True)(mask, value)
         assert found.dtype == expected.dtype
         assert torch.equal(found, expected)
+
+
+def test_what_is_assigned_lies_as_it_did() -> None:
+    def module(x: Any, mask: Any) -> Any:
+        columns = (x * 2).t()
+        columns[mask] = -1
+        return columns, torch.index_put(x.t(), (mask,), x[0, 0])
+
+    x = torch.randn(5, 4)
+    found, expected = (call(x, x.t() > 0) for call in (torch.compile(module, backend="hloom", fullgraph=True), module))
+    assert [each.stride() for each in found] == [each.stride() for each in expected] == [(1, 4), (1, 4)]
+    assert all(map(torch.equal, found, expected))

@@ -114,7 +114,7 @@ class Run:
         if verdict.bad:
             self.report(number, program, verdict, judge)
         if verdict.kind in ("unknown", "disputed", "torch's", "skipped") and self.options.keep:
-            print(f"\nprogram {number}: {verdict.kind}: {verdict.why}")
+            print(f"\nprogram {number}: {verdict.kind}: {verdict.why}\n{', '.join(sorted(program.names))}", flush=True)
         self.progress()
 
     def report(self, number: int, program: Any, verdict: Verdict, judge: Judge) -> None:

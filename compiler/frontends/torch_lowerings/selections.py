@@ -109,7 +109,7 @@ def put_where_set(x: Tensor, indices: Sequence[Tensor | None], values: Tensor, a
         if count > 1:
             values = values.index_select(at, (mask.reshape(-1).cumsum(0) - 1).clamp(0, count - 1))
         values = values.reshape(*before, *(mask.shape if count > 1 else [1] * mask.dim()), *after)
-    return torch.where(mask.reshape(*mask.shape, *[1] * behind), x + values if accumulate else values, x)
+    return laid_like(torch.where(mask.reshape(*mask.shape, *[1] * behind), x + values if accumulate else values, x), x)
 
 
 @torch_differentiated("aten.index_put_")

@@ -72,6 +72,8 @@ class Made:
     exact: bool = False
     count: int = 1
     writes: Var | None = None
+    within: str = ""
+    """`with …`"""
 
 
 @dataclass(frozen=True)
@@ -94,9 +96,9 @@ def recipe(function: Recipe) -> Recipe:
 
 
 class Builder:
-    def __init__(self, rng: np.random.RandomState, themes: Sequence[str], inputs: Sequence[Sequence[torch.Tensor]]):
+    def __init__(self, rng: np.random.RandomState, themes: Sequence[str], inputs: Sequence[Sequence[torch.Tensor]], road: str = "compile"):
         """`inputs`: of each set of sizes that the program is to take; a line must run with all."""
-        self.rng, self.themes = rng, themes
+        self.rng, self.themes, self.road = rng, themes, road
         self.lines: list[Line] = []
         self.modules: list[str] = []
         self.environments = [environment(each) for each in inputs]
@@ -198,7 +200,8 @@ class Builder:
         return f"torch.tensor({drawn.tolist()}, dtype=torch.int64).reshape({list(shape)})"
 
     def module(self, text: str) -> str:
-        """How the program calls it."""
+        """How the program calls one of torch.nn."""
+        text = f"torch.nn.{text}"
         name = f"m{len(self.modules)}"
         for one in self.environments:
             setattr(one["self"], name, eval(text, {"torch": torch}))
@@ -209,6 +212,10 @@ class Builder:
 
     def let(self, text: str, exact: bool = False, recipe: str = "") -> Var:
         return self._run(Made(text, exact), recipe)[0]
+
+    def statement(self, text: str) -> None:
+        """One that binds nothing, and writes into none of the values."""
+        self._run(Made(text, True, writes=self.pool[0]), "")
 
     def run(self, steps: int) -> None:
         for _ in range(steps):
@@ -231,6 +238,7 @@ class Builder:
         names = () if made.writes is not None else tuple(f"v{self._count + n}" for n in range(made.count))
         self._count += len(names)
         line = f"{', '.join(names)} = {made.text}" if names else made.text
+        line = f"{made.within}: {line}" if made.within else line
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for one in self.environments:

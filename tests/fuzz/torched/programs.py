@@ -16,7 +16,8 @@ from .recipes import load
 
 load()
 
-ROADS = ("compile", "compile", "train", "train", "export", "dynamic")
+ROADS = ("compile", "compile", "train", "train", "export", "dynamic", "parts")
+"""`parts`: graphs may break."""
 EXTENTS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 17, 33)
 SIZES = 3
 """So many sets of sizes a program with open sizes is called with."""
@@ -74,14 +75,29 @@ def program(seed: int, number: int, recipes: Sequence[str] = (), size: int = 8, 
     rng = np.random.RandomState(zlib.crc32(f"{seed}.{number}".encode()))
     road = ROADS[rng.randint(len(ROADS))]
     inputs = drawn_inputs(rng, SIZES if road == "dynamic" else 1, 4 * MOST if large else MOST)
-    copies = [[copied(x).requires_grad_(road == "train" and differs(x)) for x in each] for each in inputs]
+    if road == "compile" and rng.rand() < 0.15:
+        inputs[0] += [inputs[0][0][1:], inputs[0][0].flatten()][: rng.randint(1, 3)]
+    copies = [[x.requires_grad_(road == "train" and differs(x)) for x in copies_of(each)] for each in inputs]
     torch.manual_seed(0)
     with torch.set_grad_enabled(road == "train"):
-        b = Builder(rng, list(recipes) or drawn_themes(rng), copies)
+        b = Builder(rng, list(recipes) or drawn_themes(rng, road), copies, road)
         b.run(rng.randint(2, 4 + size))
     if not b.lines:
         return None
-    return TorchProgram(road, tuple(b.modules), tuple(b.lines), drawn_results(rng, b.pool), tuple(map(tuple, inputs)))
+    results = drawn_results(rng, b.pool)
+    if road == "train" and not _has_gradients(b, results):
+        road = "compile"
+    return TorchProgram(road, tuple(b.modules), tuple(b.lines), results, tuple(map(tuple, inputs)))
+
+
+def _has_gradients(b: Builder, results: Sequence[str]) -> bool:
+    """Whether eager has: it has none of what is written after it was read."""
+    made = [b.environments[0][name] for name in results]
+    try:
+        torch.autograd.backward([x for x in made if x.requires_grad], [torch.ones_like(x) for x in made if x.requires_grad])
+        return True
+    except Exception:
+        return False
 
 
 def differs(x: torch.Tensor) -> bool:
@@ -90,15 +106,28 @@ def differs(x: torch.Tensor) -> bool:
 
 def copied(x: torch.Tensor) -> torch.Tensor:
     """As it lies, in memory of its own."""
+    return copies_of([x])[0]
+
+
+def _whole(x: torch.Tensor) -> torch.Tensor:
     whole = torch.empty(x.untyped_storage().nbytes() // x.itemsize, dtype=x.dtype)
     whole.untyped_storage().copy_(x.untyped_storage())
-    return whole.as_strided(x.shape, x.stride(), x.storage_offset())
+    return whole
 
 
-def drawn_themes(rng: np.random.RandomState) -> list[str]:
+def copies_of(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """As they lie, in memory of their own; what shares memory does so too."""
+    owners = {x.untyped_storage().data_ptr(): x for x in tensors}
+    wholes = {place: _whole(x) for place, x in owners.items()}
+    return [wholes[x.untyped_storage().data_ptr()].as_strided(x.shape, x.stride(), x.storage_offset()) for x in tensors]
+
+
+def drawn_themes(rng: np.random.RandomState, road: str) -> list[str]:
     """A few families, of some the likelier: what meets often is what is near."""
     names = list(RECIPES)
     themes = [names[n] for n in rng.permutation(len(names))[: rng.randint(4, 14)]]
+    if road == "parts":
+        themes += ["broken"] * 3
     if rng.rand() < 0.5:
         themes += ["view", "write", "binary", "unary"]
     return themes

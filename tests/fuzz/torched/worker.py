@@ -19,7 +19,7 @@ import torch
 
 from ..children import spent
 from ..shares import difference, is_far
-from .programs import copied, differs
+from .programs import copied, copies_of, differs
 
 WIDER = {
     "torch.float32": "torch.float64",
@@ -41,7 +41,10 @@ class Request:
     def calls(self) -> Calls:
         """The inputs of each call; a program of one size is called twice, with other values."""
         found = torch.load(io.BytesIO(self.data))
-        return found if len(found) > 1 else [found[0], [turned(x) for x in found[0]]]
+        owners = {x.untyped_storage().data_ptr() for x in found[0] if x.numel()}
+        if len(found) > 1 or len(owners) < sum(x.numel() > 0 for x in found[0]):
+            return found
+        return [found[0], [turned(x) for x in found[0]]]
 
 
 def turned(x: torch.Tensor) -> torch.Tensor:
@@ -113,7 +116,7 @@ def compiled(request: Request, module: torch.nn.Module, backend: str) -> Callabl
         return hloom.compile(module, *[copied(x) for x in request.calls()[0]], target=request.target)
     torch._dynamo.reset()
     options = {"options": {"target": request.target}} if backend == "hloom" else {}
-    return torch.compile(module, backend=backend, fullgraph=True, dynamic=request.road == "dynamic", **options)
+    return torch.compile(module, backend=backend, fullgraph=request.road != "parts", dynamic=request.road == "dynamic", **options)
 
 
 def program_of(source: str) -> torch.nn.Module:
@@ -151,7 +154,7 @@ def outcomes(request: Request, compile: Callable[[torch.nn.Module], Callable[...
 
 def _called(request: Request, module: torch.nn.Module, function: Callable[..., Any], inputs: list[torch.Tensor]) -> Callable[[], Outcome]:
     trains = request.road == "train"
-    given = [copied(x).requires_grad_(trains and differs(x)) for x in inputs]
+    given = [x.requires_grad_(trains and differs(x)) for x in copies_of(inputs)]
     with torch.set_grad_enabled(trains):
         results = list(function(*given))
     values = {f"result {n}": result for n, result in enumerate(results)}
@@ -242,7 +245,7 @@ class Oracles:
         return self._found[wide, moved]
 
     def _computed(self, wide: bool, moved: bool) -> list[Outcome]:
-        calls = [[_moved(x) if moved else x for x in each] for each in self.request.calls()]
+        calls = [_of_all(_moved, each) if moved else each for each in self.request.calls()]
         if not wide:
             return outcomes(self.request, eager, calls)
         module = program_of(self.request.source)
@@ -256,13 +259,22 @@ class Oracles:
 
         torch.set_default_dtype(torch.float64)
         try:
-            return outcomes(replace(self.request, source=source), widened, [[_wider(x) for x in each] for each in calls])
+            return outcomes(replace(self.request, source=source), widened, [_of_all(_wider, each) for each in calls])
         finally:
             torch.set_default_dtype(torch.float32)
 
 
 def _wider(x: torch.Tensor) -> torch.Tensor:
     return x.to(torch.complex128 if x.is_complex() else torch.float64) if differs(x) else x
+
+
+def _of_all(function: Callable[[torch.Tensor], torch.Tensor], inputs: list[torch.Tensor]) -> list[torch.Tensor]:
+    """Of inputs that share memory too: the whole memory's elements are computed once."""
+    wholes: dict[int, torch.Tensor] = {}
+    for x in inputs:
+        whole = x.as_strided([x.untyped_storage().nbytes() // x.itemsize], [1], 0)
+        wholes.setdefault(x.untyped_storage().data_ptr(), function(whole))
+    return [wholes[x.untyped_storage().data_ptr()].as_strided(x.shape, x.stride(), x.storage_offset()) for x in inputs]
 
 
 def _moved(x: torch.Tensor) -> torch.Tensor:

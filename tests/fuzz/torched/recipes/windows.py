@@ -120,7 +120,7 @@ def layers(b: Builder) -> Made:
         f"Linear({x.shape[-1]}, {b.number(1, 6)}{dtype})",
         f"PReLU({channels}{dtype})",
     )
-    return Made(f"{b.module('torch.nn.' + b.one(*texts))}({x})")
+    return Made(f"{b.module(b.one(*texts))}({x})")
 
 
 @recipe
@@ -130,5 +130,5 @@ def recurrent(b: Builder) -> Made:
         raise Unsuitable
     width = b.number(1, 5)
     kind = b.one("GRUCell", "LSTMCell", "RNNCell")
-    call = f"{b.module(f'torch.nn.{kind}({x.shape[-1]}, {width})')}({x}[0])"
+    call = f"{b.module(f'{kind}({x.shape[-1]}, {width})')}({x}[0])"
     return Made(f"{call}[0]" if kind == "LSTMCell" else call)
