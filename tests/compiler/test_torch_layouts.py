@@ -247,3 +247,19 @@ def test_results_of_padded_groups_are_reshaped(name: str, order: torch.memory_fo
 
     module, images = Reshaped().eval(), torch.randn(shape).contiguous(memory_format=order)
     torch.testing.assert_close(hloom.compile(module, images)(images), module(images), rtol=1e-4, atol=1e-4)
+
+
+def test_what_is_indexed_of_open_sizes_lies_as_in_eager():
+    """The order that eager's result has in memory is asked of open sizes."""
+
+    def function(x):
+        y = x.clone()
+        y[4::2] = 3
+        return y, x[:, torch.tensor([0, -1])], x[:, torch.tensor([1, 1]), :, torch.tensor([0, 1])]
+
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend="hloom", fullgraph=True, dynamic=True)
+    for size in (9, 6):
+        x = torch.arange(7.0 * 3 * size * size).reshape(size, size, 3, 7).permute(3, 2, 1, 0)
+        for got, wanted in zip(compiled(x), function(x)):
+            assert torch.equal(got, wanted) and got.stride() == wanted.stride()

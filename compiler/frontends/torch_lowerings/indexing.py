@@ -15,7 +15,7 @@ from torch_mlir import ir
 from hloom.passes.stablehlo.support import build, constants
 
 from ..torch_registry import TorchOp, torch_decomposition, torch_lowering
-from .strided import laid_like
+from .strided import laid_in, laid_like, order_of
 
 
 @torch_decomposition("aten.index.Tensor")
@@ -37,15 +37,16 @@ def index(x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     merged = reduce(lambda sum, each: sum * each[1] + each[0], zip(places[1:], sizes[1:]), places[0])
     flat = x.reshape(*x.shape[:first], math.prod(sizes), *x.shape[last:])
     made = flat.index_select(first, merged.reshape(-1)).reshape((*x.shape[:first], *merged.shape, *x.shape[last:]))
-    return made if whole.is_contiguous() else laid_like(made, _described(whole, indices))
+    return made if whole.is_contiguous() else laid_in(made, _order_of_result(whole, indices))
 
 
-def _described(x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
-    """Eager PyTorch's result, without memory: it keeps the order of the dimensions that are not indexed."""
+def _order_of_result(x: Tensor, indices: Sequence[Tensor | None]) -> list[int]:
+    """How eager PyTorch's result lies: it keeps the order of the dimensions that are not indexed. The trace that goes on does not know open
+    sizes of what is made beside it."""
     with _disable_current_modes():
         values = torch.empty_strided(x.shape, x.stride(), device="meta")
         places = [None if each is None else torch.empty(each.shape, dtype=each.dtype, device="meta") for each in indices]
-        return torch.ops.aten.index.Tensor(values, places)
+        return order_of(torch.ops.aten.index.Tensor(values, places))
 
 
 def counted_from_0(places: Tensor, size: int) -> Tensor:

@@ -17,7 +17,15 @@ from ..torch_registry import TorchOp, torch_decomposition, torch_lowering
 
 def laid_like(x: Tensor, other: Tensor) -> Tensor:
     """The same values in memory as torch.empty_like(other) lies. Of another order, views that eager PyTorch takes of a result fail."""
-    order, _ = compute_elementwise_output_logical_to_physical_perm(other)
+    return laid_in(x, order_of(other))
+
+
+def order_of(x: Tensor) -> list[int]:
+    """The order of the dimensions of torch.empty_like(x) in memory."""
+    return compute_elementwise_output_logical_to_physical_perm(x)[0]
+
+
+def laid_in(x: Tensor, order: list[int]) -> Tensor:
     return x.permute(order).contiguous().permute([order.index(d) for d in range(x.dim())])
 
 

@@ -77,7 +77,6 @@ def tensordot(b: Builder) -> Made:
         b.one(
             f"torch.tensordot({x}, {y}, 2)",
             f"torch.cdist({x}, {x}[..., :2, :])",
-            f"torch.cov({x}[0].flatten(0, 0))",
             f"F.bilinear({x}, {x}, {b.same([2, x.shape[-1], x.shape[-1]], x.dtype)})",
         )
     )

@@ -76,7 +76,7 @@ def interpolate(b: Builder) -> Made:
 def sample(b: Builder) -> Made:
     x = b.image(4, 1500)
     rows, columns = b.number(1, 5), b.number(1, 5)
-    line = f"torch.tanh(torch.arange({2 * x.shape[0] * rows * columns}) * 0.37 - 2) * 1.2"
+    line = f"torch.tanh(torch.arange({2 * x.shape[0] * rows * columns}, dtype=torch.float64) * 0.37 - 2) * 1.2"
     grid = f"({line}).reshape({x.shape[0]}, {rows}, {columns}, 2).to({x.dtype})"
     if b.chance(0.3):
         theta = f"torch.tensor([[[0.9, 0.1, 0.05], [-0.2, 1.1, 0.1]]]).to({x.dtype}).expand({x.shape[0]}, 2, 3)"

@@ -92,7 +92,7 @@ def write_masked(b: Builder) -> Made:
     if b.chance(0.4) and x.exact:
         return Made(f"{x}[{x} > {b.one(0, 1)}] = {b.one(0, 2)}", True, writes=x)
     mask = b.same(x.shape, torch.bool)
-    other = b.same(x.shape, x.dtype)
+    other = b.let(f"{b.same(x.shape, x.dtype)} * 1", False) if x.is_float else b.let(b.constant(x.shape, x.dtype), True)
     texts = (
         (f"{x}.masked_fill_({mask}, {b.one(1, -2)})", x.exact),
         (f"{x}.masked_scatter_({mask}, {other})", x.exact and other.exact),
