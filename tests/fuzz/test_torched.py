@@ -15,7 +15,7 @@ from fuzz.torched.builder import RECIPES, Line
 from fuzz.torched.judge import cut_down
 from fuzz.torched.programs import TorchProgram, copied, program
 
-PROGRAMS = 6
+PROGRAMS = 4
 
 
 def test_random_programs():

@@ -57,8 +57,15 @@ def cut_down(program: TorchProgram, verdict: Verdict, judge: TorchJudge, target:
     found: TorchProgram | None = program
     while found is not None:
         program = found
-        found = next((c for c in smaller(program) if time.monotonic() < end and sign(judge(c, target)) == wanted), None)
+        less = (c for c in smaller(program) if time.monotonic() < end and weight(c) < weight(program))
+        found = next((c for c in less if sign(judge(c, target)) == wanted), None)
     return program
+
+
+def weight(program: TorchProgram) -> tuple[int, ...]:
+    inputs = program.inputs[0]
+    scattered = sum(not x.is_contiguous() for x in inputs)
+    return len(program.lines), len(program.results), len(program.inputs), len(inputs), program.road != "compile", scattered
 
 
 def smaller(program: TorchProgram) -> Iterator[TorchProgram]:

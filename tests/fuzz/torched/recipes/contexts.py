@@ -68,7 +68,8 @@ def buffers(b: Builder) -> Made:
         f"{name}.transpose(0, -1)[0] = 2",
     )
     b.statement(b.one(*texts))
-    return Made(b.one(f"{name} * 1", f"{name} + {x}", f"{name}[1:]", f"{name}.clone()", name), x.exact and x.is_integer)
+    own = () if b.road == "export" else (f"{name}[1:]", name)  # what hloom.compile makes gives copies
+    return Made(b.one(f"{name} * 1", f"{name} + {x}", f"{name}.clone()", *own), x.exact and x.is_integer)
 
 
 @recipe

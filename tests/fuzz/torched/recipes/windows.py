@@ -111,7 +111,7 @@ def layers(b: Builder) -> Made:
     channels = x.shape[1]
     dtype = f", dtype={x.dtype}" if str(x.dtype) != "torch.float32" else ""
     texts = (
-        f"BatchNorm{rank}d({channels}{b.one('', ', momentum=None', ', momentum=0.3', ', affine=False')}{dtype})",
+        f"BatchNorm{rank}d({channels}{b.one('', ', momentum=0.3', ', affine=False')}{dtype})",
         f"BatchNorm{rank}d({channels}{dtype})",
         f"BatchNorm{rank}d({channels}{dtype}).eval()",
         f"InstanceNorm{rank}d({channels}, affine=True{dtype}){b.one('', '.eval()')}",
