@@ -16,9 +16,12 @@ Masks of attention come like this from frameworks: of what is left the kernels k
 A gather at places that follow one another evenly is slices (support/even_tables.py): padding by reflection, frames of a signal.
     gather(%x, [3, 2, 1, 0, 1, …, 7])  →  concatenate(reverse(slice %x [0:4]), slice %x [1:8])
 
+The places of a gather that are computed of few indices, as those of a resize are by way of floats, are a constant: kernels then know them.
+
 Integers and truth values of at most `max-elements` are computed here, by the folding of constants and, of what leads to indices, gathers of
-elements of an array and windows (cumulative sums). Must hold: nothing. Declined: larger arrays, floats, results that are neither; these
-stay as they are. So do gathers of gathers: of planes padded along both sides slices are nine pieces, which take longer than the places do.
+elements of an array and windows (cumulative sums). Must hold: nothing. Declined: larger arrays, floats that lead to no places, results that
+are neither; these stay as they are. So do gathers of gathers: of planes padded along both sides slices are nine pieces, which take longer
+than the places do.
 """
 
 from __future__ import annotations
@@ -33,9 +36,10 @@ from torch_mlir._mlir_libs import _stablehlo
 from ..common.folding import dtype_of
 from ..common.ops import OPS
 from ..common.rewriting import integers, padding_pairs, producer, replace, walk
+from ..common.storage import MOST_PLACES
 from ..registry import register_pass
 from .support import build, constants
-from .support.evaluation import combined_by, indices, looked_up
+from .support.evaluation import combined_by, evaluated, indices, looked_up
 from .support.even_tables import taken
 
 Known = dict[ir.Value, np.ndarray]
@@ -51,8 +55,8 @@ def fold_indices(module: ir.Operation, *, max_elements: int = 1 << 16) -> None:
     for op in walk(module, lambda o: o.name.startswith("stablehlo.") and len(o.results) == 1):
         array = _computed(op, known, max_elements)
         if array is None:
-            if op.name == "stablehlo.gather" and (parts := _taken(op, known)) is not None:
-                replace(op, [parts])
+            if op.name == "stablehlo.gather":
+                _read_at_known_places(op, known)
             continue
         value = _simple(op, array)
         if value is not None:
@@ -97,10 +101,22 @@ def _simple(op: ir.Operation, array: np.ndarray) -> ir.Value | None:
     return None
 
 
-def _taken(op: ir.Operation, known: Known) -> ir.Value | None:
+def _read_at_known_places(op: ir.Operation, known: Known) -> None:
+    """Makes slices of a gather at known places; a few places that are computed, as those of a resize, become a constant."""
+    places = op.operands[1]
+    table = _table(places, known)
+    if table is None:
+        table = evaluated(places, MOST_PLACES)
+    if (parts := _taken(op, table)) is not None:
+        replace(op, [parts])
+    elif table is not None and table.size <= MOST_PLACES and producer(places, "stablehlo.constant") is None:
+        with ir.InsertionPoint(op), op.location:
+            op.operands[1] = constants.write(table.astype(dtype_of(build.element_of(places))), places.type)
+
+
+def _taken(op: ir.Operation, table: np.ndarray | None) -> ir.Value | None:
     """A gather of whole lines along one dimension, at known places, as slices."""
-    x, indices = op.operands
-    table = _table(indices, known)
+    x, _ = op.operands
     numbers = _stablehlo.GatherDimensionNumbers(op.attributes["dimension_numbers"])
     dropped, moved, component = list(numbers.collapsed_slice_dims), list(numbers.start_index_map), numbers.index_vector_dim
     if table is None or not table.size or dropped != moved or len(moved) != 1 or list(numbers.operand_batching_dims):

@@ -84,6 +84,8 @@ class LanesBody(ScalarBody):
     def _arithmetic(self, name: str, a: Rep, b: Rep) -> Rep:
         if isinstance(a, LinearIndex) and isinstance(b, LinearIndex) and not a.lanes and not b.lanes:
             return LinearIndex.of(value_of(f"arith.{name}", ir.IndexType.get(), [a.value(), b.value()]))
+        if (known := self.places.fold(f"arith.{name}", ir.IndexType.get(), (a, b))) is not None:
+            return known
         wide = [self.lanes.widen(o) for o in (a, b)]
         return value_of(f"arith.{name}", wide[0].type, wide)
 
@@ -130,11 +132,13 @@ class LanesBody(ScalarBody):
     def emit(self, op: ir.Operation, operands: list[Rep]) -> list[Rep]:
         if op.name == "arith.cmpi" and (holds := compared(op, operands[0], operands[1], self.lanes)) is not None:
             return [self._decided(holds)]
+        if op.name == "arith.cmpi" and (found := self.places.compared(op, operands[0], operands[1])) is not None:
+            return [found[0] if found[1] is None else self._decided(found[1])]
         if op.name in ("arith.andi", "arith.ori") and any(operand in self.decided for operand in operands):
             return [self._joined(op.name == "arith.andi", *operands)]
         if op.name == "arith.select" and operands[0] in self.decided:
             return [operands[1] if self.decided[operands[0]] else operands[2]]
-        if (known := self.places.fold(op, operands)) is not None:
+        if (known := self.places.fold(op.name, op.results[0].type, operands)) is not None:
             return [known]
         if op.name == "arith.divf" and is_vector(operands[0]) and not is_vector(operands[1]):
             return [self._divided_by_scalar(op, operands)]

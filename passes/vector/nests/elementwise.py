@@ -2,7 +2,7 @@
 
 An input that lies in one piece along another loop, as in a transposition, is first copied to where the vector loop is contiguous
 (packing.py): lane by lane, each element would be loaded with a cache line of its own. Results that lie in turn have nests of their
-own (turns.py).
+own (turns.py), and so have short rows (short_rows.py).
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from .lanes import Lanes
 from .nests import chunks, chunks_one_by_one, knows_places, lane_count, point_indices, vector_loop
 from .packing import Scratch, pack, transposed
 from .segments import Reach, cuts, cuts_around, nest_cut, segments
+from .short_rows import ShortRows
 from .turns import emit_in_turn, turn_loop
 from .work import Point, Work
 
@@ -33,10 +34,19 @@ def emit_elementwise(works: list[Work], captured: Captured, target: TargetView, 
 
     `scratch` makes a buffer on the stack.
     """
-    along = turn_loop(works, target)
+    rows = ShortRows.of(works, target)
+    along = None if rows is not None and rows.tells_places else turn_loop(works, target)
     if along is not None:
         emit_in_turn(works, along, captured, target)
         return _is_straight(works, along)
+    if rows is not None:
+        rows.emit(works, captured)
+        return not any(work.looks_up() for work in works)
+    return _emit_rows(works, captured, target, scratch)
+
+
+def _emit_rows(works: list[Work], captured: Captured, target: TargetView, scratch: Scratch) -> bool:
+    """The same, along the loop that is best for it."""
     extents = works[0].extents
     vector = vector_loop(works)
     one = max(1, target.vector_bits // max(work.widest() for work in works))

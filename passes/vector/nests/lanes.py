@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
+import numpy as np
 from torch_mlir import ir
 from torch_mlir.dialects import arith, memref, vector
 
@@ -18,7 +19,7 @@ from ...common.bf16 import even_first, in_turn_again
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import defining_op, value_of
 from ...common.storage import Panels, Storage, loaded, stored
-from ...common.vectors import in_turn, joined, lanes_of, splat, static_mask, steps, widened
+from ...common.vectors import in_turn, joined, lanes_of, splat, static_mask, steps, vector_of, widened
 
 Rep: TypeAlias = "LinearIndex | ir.Value"
 
@@ -26,6 +27,24 @@ _LINE_BYTES = 64
 KEEP_IN_ALL_CACHES = 3
 _MOST_STEP, _MOST_STEP_BYTES = 8, 32
 """Elements that are further apart are gathered."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """An index lane by lane: `first`, which is the same in all lanes, and a number each."""
+
+    first: LinearIndex
+    numbers: np.ndarray = field(default_factory=lambda: np.zeros(1, np.int64))
+
+
+@dataclass(frozen=True)
+class Block:
+    """Elements that several chunks of lanes compute: how many, the numbers of those of one chunk, and indices of which the places of all
+    elements are known."""
+
+    size: int
+    part: np.ndarray
+    places: Mapping[ir.Value, Place]
 
 
 @dataclass(frozen=True)
@@ -41,6 +60,8 @@ class Lanes:
     even_first: bool = False
     """Whether elements with even numbers are in the first half of the lanes, and the others in the second. Masks, and what is in memory,
     are in turn."""
+    block: Block | None = field(default=None, compare=False)
+    """What they are part of, where more is known of that than of a row of neighbours."""
 
     def type(self, element: ir.Type) -> ir.Type:
         """The type of one element a lane."""
@@ -52,6 +73,13 @@ class Lanes:
             return widened(rep, self.count)
         wide = widened(rep.value(), self.count)
         return arith.addi(wide, steps(self.count, rep.lanes)) if rep.lanes and self.count > 1 else wide
+
+    def at(self, first: LinearIndex, numbers: np.ndarray, element: ir.Type) -> ir.Value:
+        """The index `first`, which is the same in all lanes, and a number each, as integers of this type."""
+        kind = vector_of(self.count, element)
+        made = arith.constant(kind, ir.DenseElementsAttr.get([ir.IntegerAttr.get(element, int(n)) for n in numbers + first.constant], kind))
+        rest = first - first.constant
+        return made if rest.is_constant else arith.addi(self.widen(rest), made)
 
     def load(self, storage: Storage, address: LinearIndex | ir.Value) -> ir.Value:
         """Each lane's element; `address` is linear, or a vector of indices into the base."""

@@ -4,42 +4,58 @@
     %y = tensor.extract %x[%row, clamp(index_cast %p)]      y = vector.shuffle v, [places - first]
 
 The places come from a short constant, at the constant starts of the vector loop's chunks, which are emitted one by one; what clamps and
-scales them is computed here.
+scales them is computed here. Or from where each lane is in a block of short rows (short_rows.py).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from torch_mlir import ir
-from torch_mlir.dialects import arith, vector
+from torch_mlir.dialects import vector
 
 from hloom.dialects.storage import storage_element
 
 from ...common.linear_index import LinearIndex
+from ...common.rewriting import integer
+from ...common.scalar_body import linear
 from ...common.storage import Storage, loaded
-from ...common.vectors import is_vector, vector_of
-from .lanes import Lanes, Rep
+from ...common.vectors import is_vector, mask_of, vector_of
+from .comparisons import PREDICATES
+from .lanes import Lanes, Place, Rep
 
-_MOST_REGISTERS = 2
+MOST_REGISTERS = 4
 """Places that span more registers are gathered."""
 
-_FOLDS: dict[str, Callable[..., np.ndarray]] = {
+FOLDS: dict[str, Callable[..., np.ndarray]] = {
     "arith.index_cast": lambda x: x, "arith.index_castui": lambda x: x, "arith.maxsi": np.maximum, "arith.minsi": np.minimum,
     "arith.addi": np.add, "arith.subi": np.subtract, "arith.muli": np.multiply,
 }  # fmt: skip
 
 
+_HOLDS: dict[str, Callable[[np.ndarray, int], np.ndarray]] = {
+    "slt": np.less, "sle": np.less_equal, "sgt": np.greater, "sge": np.greater_equal, "eq": np.equal, "ne": np.not_equal,
+}  # fmt: skip
+
+
 @dataclass
 class Places:
-    """The vectors of integers of one body that are known, a number a lane."""
+    """The vectors of integers of one body that are known, as far as they differ between lanes."""
 
     lanes: Lanes
 
     def __post_init__(self) -> None:
-        self._known: dict[ir.Value, np.ndarray] = {}
+        self._known: dict[ir.Value, Place] = {} if self.lanes.block is None else dict(self.lanes.block.places)
+
+    @property
+    def _size(self) -> int:
+        return self.lanes.count if self.lanes.block is None else self.lanes.block.size
+
+    @property
+    def _part(self) -> np.ndarray | slice:
+        return slice(None) if self.lanes.block is None else self.lanes.block.part
 
     def entry(self, storage: Storage, address: Rep) -> ir.Value | None:
         """The elements of a constant from a constant address on, as a constant; None where one of them is not known."""
@@ -47,51 +63,92 @@ class Places:
             return None
         last = len(storage.table) - 1  # a lane beyond it is not live
         numbers = np.array([storage.table[min(address.constant + lane, last)] for lane in range(self.lanes.count)])
-        return self._constant(numbers, storage.element)
+        return self._made(Place(LinearIndex(), numbers), storage.element)
 
-    def fold(self, op: ir.Operation, operands: Sequence[Rep]) -> ir.Value | None:
+    def fold(self, name: str, element: ir.Type, operands: Sequence[Rep]) -> ir.Value | None:
         """The result of an op on integers that are known; None where one is not."""
-        numbers = [self._numbers(operand) for operand in operands]
-        if op.name not in _FOLDS or any(n is None for n in numbers) or not any(isinstance(o, ir.Value) for o in operands):
+        places = [place for operand in operands if (place := self._place(operand)) is not None]
+        if name not in FOLDS or len(places) < len(operands) or not any(isinstance(o, ir.Value) for o in operands):
             return None
-        found = np.broadcast_to(_FOLDS[op.name](*numbers), [self.lanes.count])
-        return self._constant(found, op.results[0].type)
+        if all(place.first.is_constant for place in places):
+            return self._made(Place(LinearIndex(), FOLDS[name](*(place.numbers + place.first.constant for place in places))), element)
+        first = linear(name.removeprefix("arith."), *(place.first for place in places)) if len(places) == 2 else None
+        if first is None or name == "arith.muli":
+            return None
+        return self._made(Place(first, FOLDS[name](*(place.numbers for place in places))), element)
+
+    def compared(self, op: ir.Operation, a: Rep, b: Rep) -> tuple[ir.Value, bool | None] | None:
+        """What a comparison of indices of which all is known gives in each lane, and whether in all; else None."""
+        places = [self._place(operand) for operand in (a, b)]
+        if not any(operand in self._known for operand in (a, b) if isinstance(operand, ir.Value)):
+            return None
+        if places[0] is None or places[1] is None or not (places[0].first - places[1].first).is_constant:
+            return None
+        apart = places[0].numbers - places[1].numbers + (places[0].first - places[1].first).constant
+        found = _HOLDS[PREDICATES[integer(op, "predicate")]](apart, 0) if integer(op, "predicate") in PREDICATES else None
+        if found is None:
+            return None
+        holds = np.broadcast_to(found, [self._size])[self._part]
+        return mask_of(holds.tolist()), bool(holds[0]) if holds.all() or not holds.any() else None
 
     def read(self, storage: Storage, indices: Sequence[Rep]) -> ir.Value | None:
-        """The elements at `indices`, of which one is known lane by lane, the others are the same in all lanes; else None."""
+        """The elements at `indices`, of which some are known lane by lane, the others are the same in all lanes; else None."""
         varying = [dim for dim, index in enumerate(indices) if index in self._known] if self._known else []
-        others = [index for dim, index in enumerate(indices) if dim not in varying]
-        apart = any(isinstance(index, ir.Value) and is_vector(index) for index in others)
-        if len(varying) != 1 or apart or storage.strides[varying[0]] != 1:
+        if not varying or any(_varies(index) for dim, index in enumerate(indices) if dim not in varying):
             return None
-        uniform = [LinearIndex.of(index) for index in others]
-        if any(index.lanes for index in uniform):
+        places = [self._known[index] if dim in varying else Place(LinearIndex.of(index)) for dim, index in enumerate(indices)]
+        address, numbers = storage.address([place.first for place in places]), np.zeros(1, np.int64)
+        for place, stride in zip(places, storage.strides):
+            numbers = numbers + place.numbers * stride
+        if storage.table and address.is_constant:
+            return self._made(Place(LinearIndex(), np.array(storage.table)[address.constant + numbers]), storage.element)
+        if self.lanes.block is not None:  # what other chunks read exists
+            return self._taken(storage, address, numbers[self.lanes.block.part], (int(numbers.min()), int(numbers.max()) + 1))
+        (dim, *others), size = varying, storage.sizes[varying[0]]
+        if others or storage.strides[dim] != 1 or not isinstance(size, int):
             return None
-        (dim,), size = varying, storage.sizes[varying[0]]
-        places, count = self._known[indices[dim]], self.lanes.count
-        if not isinstance(size, int):
-            return None
-        width = next((w for w in range(count, (_MOST_REGISTERS + 1) * count, count) if _span(places, w, size) < w), None)
-        if width is None:
-            return None
-        first, width = int(max(0, min(places.min(), size - width))), min(width, size)
-        point = iter(uniform)
-        start = storage.address([LinearIndex(constant=first) if d == dim else next(point) for d in range(len(indices))])
-        row = vector.load(vector_of(width, storage_element(storage.element)), storage.base, [start.address_in(storage.base)])
-        return loaded(vector.shuffle(row, row, [int(place) - first for place in places]), storage.element)
+        return self._taken(storage, address, numbers, (0, size))
 
-    def _numbers(self, operand: Rep) -> np.ndarray | None:
+    def _taken(self, storage: Storage, address: LinearIndex, places: np.ndarray, room: tuple[int, int]) -> ir.Value | None:
+        """The elements at these places behind an address: loaded in one piece of the room, where elements exist, and shuffled."""
+        count = self.lanes.count
+        if np.ptp(places) == 0:
+            return Lanes(1).load(storage, address + int(places[0]))
+        if np.array_equal(places, places[0] + np.arange(count)):
+            return replace(self.lanes, mask=None).load(storage, (address + int(places[0])).along_lanes())
+        size = min(count, room[1] - room[0])
+        for width in range(size, (MOST_REGISTERS + 1) * count, count):
+            width = min(width, room[1] - room[0])
+            first = max(room[0], min(int(places.min()), room[1] - width))
+            if places.max() < first + width:
+                starts = [min(start, width - size) for start in range(0, width, size)]
+                return loaded(_shuffled(storage, address + first, places - first, starts, size), storage.element)
+        return None
+
+    def _place(self, operand: Rep) -> Place | None:
         if isinstance(operand, LinearIndex):
-            return np.array(operand.constant) if operand.is_constant else None
+            return None if operand.lanes else Place(operand)
         return self._known.get(operand)
 
-    def _constant(self, numbers: np.ndarray, element: ir.Type) -> ir.Value:
-        kind = vector_of(self.lanes.count, element)
-        made = arith.constant(kind, ir.DenseElementsAttr.get([ir.IntegerAttr.get(element, int(n)) for n in numbers], kind))
-        self._known[made] = numbers
+    def _made(self, place: Place, element: ir.Type) -> ir.Value:
+        numbers = np.broadcast_to(place.numbers, [self._size])
+        made = self.lanes.at(place.first, numbers[self._part], element)
+        self._known[made] = replace(place, numbers=numbers)
         return made
 
 
-def _span(places: np.ndarray, width: int, size: int) -> int:
-    """How far the last place lies behind the first element that is loaded, of `width`, all within the `size` of its dimension."""
-    return int(places.max() - max(0, min(places.min(), size - width)))
+def _varies(index: Rep) -> bool:
+    return bool(index.lanes) if isinstance(index, LinearIndex) else is_vector(index)
+
+
+def _shuffled(storage: Storage, address: LinearIndex, places: np.ndarray, starts: Sequence[int], size: int) -> ir.Value:
+    """What lies at `places`, of pieces of `size` elements from `starts` on: of two at a time, as processors shuffle."""
+    kind = vector_of(size, storage_element(storage.element))
+    rows = [vector.load(kind, storage.base, [(address + start).address_in(storage.base)]) for start in starts]
+    found, others = rows[0], rows[1:]
+    lanes = [int(place) if place < starts[0] + size else 0 for place in places]
+    for row, start in zip(others, starts[1:]):
+        same = ir.VectorType(found.type).shape[0]
+        lanes = [same + int(place) - start if start <= place < start + size else lane for place, lane in zip(places, lanes)]
+        found, lanes = vector.shuffle(found, row, lanes), list(range(len(places)))
+    return found if others else vector.shuffle(found, found, lanes)

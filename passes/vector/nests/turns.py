@@ -77,7 +77,7 @@ def _pays(works: list[Work], along: int, last: int, target: TargetView) -> bool:
     if follow < target.lanes(max(_LEAST_BITS, widest)) or points % target.lanes(widest) == 0:
         return False
     along_turns, within = ({stride_along(m, s, loop) for m, s in inputs} for loop in (along, last))
-    chooses = any(work.asks_for_index(last) for work in works)
+    chooses = any(work.chooses_by(last) for work in works)
     return along_turns <= {0, 1, points, -points} and (chooses or -points in along_turns or not within <= {-1, 0, 1})
 
 

@@ -126,6 +126,12 @@ class Work:
         asked = () if self.block is None else (op for op in ops_in(self.block) if op.name == "linalg.index")
         return any(loop is None or integer(op, "dim") == loop for op in asked)
 
+    def chooses_by(self, loop: int) -> bool:
+        """Whether the body uses the number of that loop, other than to read neighbours along it."""
+        asked = [op for op in self._computing() if op.name == "linalg.index" and integer(op, "dim") == loop]
+        users = [(use.owner.operation, use.operand_number) for op in asked for use in op.results[0].uses]
+        return any(user.name != "tensor.extract" or number + 1 < len(user.operands) for user, number in users)
+
     def looks_up(self) -> bool:
         """Whether the body reads elements at indices that it computes."""
         return any(op.name == "tensor.extract" for op in self._computing())

@@ -107,3 +107,20 @@ func.func @any_order(%x: tensor<8xf32>) -> tensor<10xf32> {
   %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1>}> : (tensor<8xf32>, tensor<10xi64>) -> tensor<10xf32>
   return %0 : tensor<10xf32>
 }
+
+// -----
+
+// Changed: a few places that are computed, here by way of floats, are a constant.
+// CHECK-LABEL: func.func @computed_places
+// CHECK: %[[AT:.*]] = stablehlo.constant dense<{{.*}}[0], [0], [1], [1], [2]{{.*}}> : tensor<5x1xi32>
+// CHECK: "stablehlo.gather"(%arg0, %[[AT]])
+func.func @computed_places(%x: tensor<3x4xf32>) -> tensor<5x4xf32> {
+  %f = stablehlo.iota dim = 0 : tensor<5xf32>
+  %c = stablehlo.constant dense<0.6> : tensor<5xf32>
+  %s = stablehlo.multiply %f, %c : tensor<5xf32>
+  %r = stablehlo.floor %s : tensor<5xf32>
+  %j = stablehlo.convert %r : (tensor<5xf32>) -> tensor<5xi32>
+  %i = stablehlo.reshape %j : (tensor<5xi32>) -> tensor<5x1xi32>
+  %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 4>}> : (tensor<3x4xf32>, tensor<5x1xi32>) -> tensor<5x4xf32>
+  return %0 : tensor<5x4xf32>
+}
