@@ -34,6 +34,10 @@ class Limits:
     column_sums: int = 0
 
 
+MOST_IN_TURN = 8
+"""So many elements in the innermost dimension are computed one after the other for many lanes (vector/nests/turns.py)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """Why two groups do not become one. `rho`: times each element of the producer would be evaluated; `edge`: the value that it is about,
@@ -104,10 +108,13 @@ def checked(union: Union, p: Group, c: Group, values: Sequence[Value], limits: L
 
 def _chosen_across(union: Union, p: Group, c: Group) -> Refusal | None:
     """Why a loop does not compute what is chosen by its place where its lanes lie along another of its dims than p's: what all lanes read
-    alike is turned in registers, what they choose would be gathered element by element."""
+    alike is turned in registers, what they choose would be gathered element by element. Of a few elements, each is chosen for many
+    lanes at once."""
     if not p.chooses or not p.iterates or not c.iterates or p.moves_only or not c.parallel:
         return None
     lanes = c.parallel[-1]
+    if c.axes[lanes].extent <= MOST_IN_TURN:
+        return None
     moved = [{axis for axis, to in image.items() if lanes in to.dims} for image in union.images]
     if any(axes and p.parallel[-1] not in axes for axes in moved):
         return Refusal(Code.NOT_TILEABLE, "what is chosen by its place would be gathered across the lanes")

@@ -56,6 +56,7 @@ from .results import follows_in_registers
 from .rows import emit_row_sums, sums_along
 from .same_in_all_tiles import same_in_all_tiles
 from .scans import emit_scan, scans
+from .short_products import ShortProducts
 from .turns import emit_in_turn, row_loop
 from .windows import is_surrounded
 from .winograd import emit_winograd
@@ -398,6 +399,10 @@ class _Kernel:
 
     def _emit_alone(self, work: Work, after: After) -> bool:
         """A reduction that shares its loops with no other work."""
+        if (products := ShortProducts.of(work, self.target)) is not None:
+            self.rows += 1
+            products.emit(work, self._captured, self.target)
+            return False
         pool = pool_of(work, self._captured, self.target, self._scratch)
         if pool is not None:
             following = after(work)

@@ -55,7 +55,7 @@ def row_loop(works: list[Work], target: TargetView) -> int | None:
 
 
 def _follow(works: list[Work], along: int, last: int) -> bool:
-    """Whether rows, and what is computed of each, lie side by side: results of a reduction as neighbours."""
+    """Whether rows, and what is computed of each, lie side by side, or are parts of such rows: results of a reduction as neighbours."""
     points = works[0].extents[last]
     inputs = [(stride_along(m, s, along), stride_along(m, s, last)) for work in works for m, s in work.inputs_in_memory()]
     results = [
@@ -64,12 +64,13 @@ def _follow(works: list[Work], along: int, last: int) -> bool:
         for m, s in zip(work.output_maps, work.outputs)
         if s is not None
     ]
-    read = all(pair in ((points, 1), (1, 0), (0, 1), (0, 0)) for pair in inputs) and (points, 1) in inputs
-    return read and all(each == ((1, 0, True) if each[2] else (points, 1, False)) for each in results)
+    rows = [(step, within) for step, within in inputs if within == 1 and step and points <= step <= _MOST_POINTS]
+    read = all(pair in ((1, 0), (0, 1), (0, 0), *rows) for pair in inputs) and rows
+    return bool(read) and all(each == ((1, 0, True) if each[2] else (points, 1, False)) for each in results)
 
 
 def _pays(works: list[Work], along: int, last: int, target: TargetView) -> bool:
-    """Whether whole registers are read along the turns, or whole turns, and of some input elements that lie apart within a turn, or turns
+    """Whether whole registers are read along the turns, or turns of few, and of some input elements that lie apart within a turn, or turns
     from the last to the first, or each of a turn's elements is computed otherwise. Turns of whole registers are transposed."""
     inputs = [pair for work in works for pair in work.inputs_in_memory()]
     widest = max(work.widest() for work in works)
@@ -78,7 +79,8 @@ def _pays(works: list[Work], along: int, last: int, target: TargetView) -> bool:
         return False
     along_turns, within = ({stride_along(m, s, loop) for m, s in inputs} for loop in (along, last))
     chooses = any(work.chooses_by(last) for work in works)
-    return along_turns <= {0, 1, points, -points} and (chooses or -points in along_turns or not within <= {-1, 0, 1})
+    near = all(step is not None and (step in (1, -points) or 0 <= step <= _MOST_POINTS) for step in along_turns)
+    return near and (chooses or -points in along_turns or not within <= {-1, 0, 1})
 
 
 def emit_in_turn(works: list[Work], along: int, captured: Captured, target: TargetView) -> None:
