@@ -15,10 +15,10 @@ from math import prod
 
 from hloom.dialects.target import TargetView
 
-from ...common.index_expression import Expr, dims_of, substitute
+from ...common.index_expression import dims_of, substitute
 from ...common.ops import Kind
 from .axes import Signature
-from .group import Group, Union, with_signatures
+from .group import Group, Union, across, with_signatures
 from .records import Op, Program, Value
 
 SECOND = 1_000_000_000_000
@@ -159,7 +159,7 @@ class CostModel:
         return total if group.contraction is None else total + self.contraction(self.program.ops[group.contraction])
 
     def _memory(self, group: Group, reads: Mapping[int, tuple[Signature, ...]], moves_only: bool | None = None) -> int:
-        lane = lane_axis(group)
+        lane = group.lane
         waste = TRANSPOSED if self._is_tiled(group, group.moves_only if moves_only is None else moves_only) else STRIDED[self.target.kind]
         total = 0
         for value, signatures in reads.items():
@@ -175,12 +175,11 @@ class CostModel:
         """Whether the kernel reads tiles of what lies across the lanes. None that also writes across them is."""
         if moves_only or self.target.kind != "cpu" or not group.iterates:
             return moves_only
-        lane = lane_axis(group)
-        return not any(across(signature, lane) for signature in group.results.values())
+        return not group.writes_across
 
     def _alike(self, p: Group, c: Group) -> bool:
         """Whether both read what lies across the lanes in the same way."""
-        return self._is_tiled(p, p.moves_only) == self._is_tiled(c, c.moves_only) and p.moves_only == c.moves_only
+        return p.moves_only == c.moves_only and self._is_tiled(p, p.moves_only) == self._is_tiled(c, c.moves_only)
 
     def _read_in(self, group: Group, value: int, signatures: tuple[Signature, ...], lane: int | None, waste: int) -> int:
         """Picoseconds to read a value at those signatures, which tell their axes' extents; it is packed where there is no lane."""
@@ -206,18 +205,6 @@ class CostModel:
             if any(argument in self.program.ops[op].operands for op in loop):
                 found.update({op: found.get(op, 0) + COPIED * self._whole[result] for op in loop})
         return found
-
-
-def lane_axis(group: Group) -> int | None:
-    """The axis along which the kernel's vectors lie."""
-    axes = group.reduced if group.reductions and group.row and group.reduced else group.parallel
-    return axes[-1] if axes else None
-
-
-def across(signature: Signature, lane: int | None) -> bool:
-    """A read whose contiguous dimension is not the one along the lanes."""
-    moving: list[Expr] = [expr for expr in signature if expr.dims]
-    return lane is not None and any(lane in expr.dims for expr in moving) and lane not in moving[-1].dims
 
 
 def _has_single_channels(op: Op) -> bool:

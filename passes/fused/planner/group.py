@@ -11,6 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
+from hloom.runtime.lazy import lazy
+
 from ...common.index_expression import ZERO, Expr, dims_of, reshape_point, substitute
 from ...common.ops import Kind
 from .axes import Axis, Signature, var
@@ -28,9 +30,11 @@ class Bucket:
     work: int = 0
 
 
-@dataclass(slots=True)
+@dataclass
 class Group:
-    """`reads`: the signatures at which each outside value is read. `results`: the values it writes. `packed`: values read as operands of
+    """What is lazy is asked for time and again while merges are priced: no group changes once it is one of a grouping.
+
+    `reads`: the signatures at which each outside value is read. `results`: the values it writes. `packed`: values read as operands of
     its contraction. `padded`: values around which a window leaves padding out. `phases`: how many reductions feed one another at most.
     `row`: its reductions are over the contiguous dimension. `alone`, `grows`: its op shares a kernel with no other.
     `chooses`: it reads one value at some places and another at others (concatenations, pads). `updates`: what a scatter reads as updates
@@ -57,12 +61,12 @@ class Group:
     updates: frozenset[int] = frozenset()
     computes: int = 0
 
-    @property
+    @lazy
     def parallel(self) -> list[int]:
         """The axes that are tiled, in ascending order."""
         return sorted(i for i, axis in self.axes.items() if not axis.reduced)
 
-    @property
+    @lazy
     def reduced(self) -> list[int]:
         """The axes that some reduction or contraction sums over, in ascending order."""
         return sorted(i for i, axis in self.axes.items() if axis.reduced)
@@ -72,10 +76,21 @@ class Group:
         """A plain loop: no reduction, window, contraction or sort."""
         return not self.reductions and self.contraction is None and not self.alone
 
-    @property
+    @lazy
     def moves_only(self) -> bool:
         """No arithmetic: a transpose, a copy."""
         return self.iterates and not any(bucket.work for bucket in self.body.values())
+
+    @lazy
+    def lane(self) -> int | None:
+        """The axis along which the kernel's vectors lie."""
+        axes = self.reduced if self.reductions and self.row and self.reduced else self.parallel
+        return axes[-1] if axes else None
+
+    @lazy
+    def writes_across(self) -> bool:
+        """Whether a result's contiguous dimension is not the one along the lanes."""
+        return any(across(signature, self.lane) for signature in self.results.values())
 
     def extents(self, axes: Iterable[int]) -> list[int]:
         """The extents of the axes, in the order given."""
@@ -148,6 +163,14 @@ def _updates(op: Op) -> frozenset[int]:
         return frozenset()
     count = len(op.results)
     return frozenset(op.operands[count + 1 :]) - frozenset(op.operands[: count + 1])
+
+
+def across(signature: Signature, lane: int | None) -> bool:
+    """A read whose contiguous dimension is not the one along the lanes."""
+    if lane is None:
+        return False
+    moving = [expr.dims for expr in signature if expr.dims]
+    return bool(moving) and lane not in moving[-1] and any(lane in dims for dims in moving)
 
 
 @dataclass(frozen=True, slots=True)

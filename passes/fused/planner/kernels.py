@@ -10,8 +10,8 @@ from torch_mlir import ir
 from ...common.index_expression import dims_of
 from ...common.ops import OPS, Kind
 from .codes import Code
-from .cost import SECOND, CostModel, across, contraction_flops, lane_axis
-from .group import Group, work_of
+from .cost import SECOND, CostModel, contraction_flops
+from .group import Group, across, work_of
 from .library import generated_ps, library_ps, offer_of
 from .policy import Choice, Policy, required
 from .reader import Handles
@@ -144,8 +144,7 @@ def _kind(group: Group, program: Program) -> str:
     if group.reductions:
         rows = any(dims_of(signature) & reduced for signature in group.results.values())
         return "multi_reduce" if rows or group.phases > 1 or (group.row and group.reductions > 1) else "reduce"
-    lane = lane_axis(group)
-    return "transpose" if any(across(s, lane) for signatures in group.reads.values() for s in signatures) else "loop"
+    return "transpose" if any(across(s, group.lane) for signatures in group.reads.values() for s in signatures) else "loop"
 
 
 def _rest(group: Group, own: Kernel, library: Kernel, cost: CostModel, program: Program) -> list[Kernel]:

@@ -2,8 +2,9 @@
 
     C[m, n] = sum over k of A[m, k] * B[k, n]        rows m of the left operand, columns n of the right one; batch axes move both
 
-Batch axes are cut one by one. Columns are cut into panels whose part of B stays in L2, outside the rows. Where L2 holds all panels of B
-beside a tile's rows, and A or C is large, rows go outside: A is then read from memory once.
+Batch axes are cut one by one, but where each has a few products (matrices of 3 × 3 by vectors). Columns are cut into panels whose part of
+B stays in L2, outside the rows. Where L2 holds all panels of B beside a tile's rows, and A or C is large, rows go outside: A is then read
+from memory once.
 
 A product of few rows has no reuse: its columns are cut into wide runs, one a core, so that each row of B is read in long contiguous pieces.
 """
@@ -40,6 +41,8 @@ _LEAST_COLUMNS = 32
 _LEAST_LINES = 8
 _FEW = 8
 """Fewer rows (columns) than this reuse too little of B (A) for tiles of both."""
+_FEW_PRODUCTS = 12
+"""Of a batch: a tile has many batches."""
 _RUN_COLUMNS = 1024
 """Columns of a tile of few rows, at least."""
 _SPLIT_ROWS = 24
@@ -94,6 +97,11 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     rows, columns = product.count(product.rows), product.count(product.columns)
     beside = _panels_beside(hero, product.columns)
     sizes = {axis: 1 for axis in product.batch if axis in axes.tileable}
+    products = rows * columns * product.depth
+    if product.batch and products <= _FEW_PRODUCTS and not product.packed:
+        several: dict[int, int] = {}
+        cut(several, axes, product.batch, LOOP_TILE_POINTS // products)
+        return several
     if rows < _FEW and not product.packed and not beside and not _in_lanes(hero):
         cut(sizes, axes, product.columns, _columns_of_few_rows(product, target))
     elif columns < _FEW:

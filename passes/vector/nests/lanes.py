@@ -25,8 +25,8 @@ Rep: TypeAlias = "LinearIndex | ir.Value"
 
 _LINE_BYTES = 64
 KEEP_IN_ALL_CACHES = 3
-_MOST_STEP, _MOST_STEP_BYTES = 8, 32
-"""Elements that are further apart are gathered."""
+_MOST_STEP, _MOST_STEP_BYTES = 8, 48
+"""Elements that are further apart are gathered: narrow ones by their number, others by their bytes."""
 
 
 @dataclass(frozen=True)
@@ -246,4 +246,5 @@ def _lies_near(storage: Storage, address: LinearIndex) -> bool:
 
 def _is_near(storage: Storage, address: LinearIndex) -> bool:
     """Whether lanes are some elements apart, but not far."""
-    return 2 <= address.lanes <= min(_MOST_STEP, _MOST_STEP_BYTES // element_bytes(storage.element))
+    size = element_bytes(storage.element)
+    return 2 <= address.lanes <= (_MOST_STEP if size < 4 else _MOST_STEP_BYTES // size)

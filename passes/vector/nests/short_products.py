@@ -32,7 +32,7 @@ from .work import Point, Work, stride_along
 
 _MOST_COLUMNS, _MOST_STEPS = 8, 16
 _REGISTERS = 4
-_FARTHEST = 8
+_FARTHEST = 12
 """Elements of neighbouring rows that are further apart are gathered."""
 
 

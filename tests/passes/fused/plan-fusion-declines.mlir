@@ -342,6 +342,20 @@ func.func @main(%x: tensor<300x512xf32>) -> tensor<512x300xf32> {
 
 // -----
 
+// Changed: Of a few columns each is chosen for many lanes at once, as cross products are.
+// CHECK-LABEL: func.func @main
+// CHECK: call @fusion_0
+// CHECK-NOT: call @fusion_1
+func.func @main(%x: tensor<3x512xf32>) -> tensor<512x3xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.pad %x, %zero, low = [-1, 0], high = [1, 0], interior = [0, 0] : (tensor<3x512xf32>, tensor<f32>) -> tensor<3x512xf32>
+  %1 = stablehlo.multiply %0, %x : tensor<3x512xf32>
+  %2 = stablehlo.transpose %1, dims = [1, 0] : (tensor<3x512xf32>) -> tensor<512x3xf32>
+  return %2 : tensor<512x3xf32>
+}
+
+// -----
+
 // Changed: They are one number for all lanes where a loop repeats each along its rows.
 // CHECK-LABEL: func.func @main
 // CHECK: call @fusion_0
