@@ -5,7 +5,8 @@
 Memory: each outside value once, each result once, at the bandwidth of the cache that can hold the value. A value read across the lanes of
 the vector (a transpose) fetches lines it uses in part, the more so where the kernel is not tiled for that pattern: a copy is, and on CPUs
 every plain loop that writes along the lanes (vector/nests/elementwise.py).
-Arithmetic: work of every instance × the points at which it is evaluated, so that recomputation shows in the price.
+Arithmetic: work of every instance × the points at which it is evaluated, so that recomputation shows in the price; and what a CPU takes to
+put short rows together that are read in pieces.
 """
 
 from __future__ import annotations
@@ -29,6 +30,10 @@ COPIED = 3
 """Passes over memory for a result that is not written where it replaces an argument: lines fetched to be written, and a copy's two."""
 EXPOSED = 4
 """The part of the shorter of memory and arithmetic time that is not hidden behind the longer: one in so many."""
+
+SHORT, PIECES = 8, 2
+"""Of rows of no more elements, what is read in pieces, as every second pixel is, is loaded and shuffled for each register: f32 operations
+an element. Rows that follow one another fill registers (vector/nests/short_rows.py)."""
 
 WINDOWS_PERCENT = 50
 """What a GPU's kernel of windows reaches of the rate of fused multiply-adds: elements and weights are converted beside."""
@@ -82,7 +87,7 @@ class CostModel:
             twice = {v: s for v, s in small.reads.items() if large.reads.get(v) == s}
             twice.update((v, c.reads[v]) for v in union.edge)
             unwritten = sum(self.written(v) for v in p.results if v not in union.results)
-            return max(0, of_p[0] + of_c[0] - self._memory(c, twice) - unwritten), of_p[1] + of_c[1]
+            return max(0, of_p[0] + of_c[0] - self._memory(c, twice) - unwritten), of_p[1] + of_c[1] - self._in_pieces(c, twice)
         if union.axes is c.axes and is_large(c):
             return self._grown(p, c, union, of_c)
         reads = {v: s for v, s in c.reads.items() if v not in p.results}
@@ -155,8 +160,16 @@ class CostModel:
         return min(read.bytes, read.bytes // max(1, read.elements) * points)
 
     def _arithmetic(self, group: Group) -> int:
-        total = group.work() * SECOND // self.target.f32_flops
+        total = group.work() * SECOND // self.target.f32_flops + self._in_pieces(group, group.reads)
         return total if group.contraction is None else total + self.contraction(self.program.ops[group.contraction])
+
+    def _in_pieces(self, group: Group, reads: Mapping[int, tuple[Signature, ...]]) -> int:
+        """Picoseconds to put together what is read in pieces of short rows."""
+        lane = group.lane
+        if self.target.kind != "cpu" or lane is None or group.axes[lane].extent > SHORT or not group.iterates:
+            return 0
+        pieces = sum([group.points(s) for signatures in reads.values() for s in signatures if in_pieces(s, lane)])
+        return PIECES * pieces * SECOND // self.target.f32_flops
 
     def _memory(self, group: Group, reads: Mapping[int, tuple[Signature, ...]], moves_only: bool | None = None) -> int:
         lane = group.lane
@@ -205,6 +218,12 @@ class CostModel:
             if any(argument in self.program.ops[op].operands for op in loop):
                 found.update({op: found.get(op, 0) + COPIED * self._whole[result] for op in loop})
         return found
+
+
+def in_pieces(signature: Signature, lane: int) -> bool:
+    """A read whose rows along the lanes do not follow one another."""
+    moving = [expr for expr in signature if expr.dims]
+    return len(moving) > 1 and moving[-1].dim == lane and (moving[-2] - moving[-2].constant).dim is None
 
 
 def _has_single_channels(op: Op) -> bool:

@@ -439,3 +439,39 @@ func.func @main(%x: tensor<2x14x14x32xf32>, %w: tensor<3x3x8x64xf32>) -> tensor<
   %a = stablehlo.abs %s : tensor<2x12x12x32xf32>
   return %a : tensor<2x12x12x32xf32>
 }
+
+// -----
+
+// Declined: Sums of six lines, then of six pixels, of every second: of pixels of three channels each is put together in registers, and
+// thirty-six for each pixel take longer than the lines' sums do in a memory that is fast.
+// CHECK: code = "RECOMPUTE_TOO_HIGH"
+// CHECK-LABEL: func.func @main
+// CHECK: call @fusion_0
+// CHECK: call @fusion_1
+module attributes {hloom.target = {dram_bytes_per_second = 60000000000 : i64, llc_bytes_per_second = 60000000000 : i64}} {
+func.func @main(%x: tensor<8x224x224x3xf32>) -> tensor<8x110x110x3xf32> {
+  %h0 = stablehlo.slice %x [0:8, 0:219:2, 0:224, 0:3] : (tensor<8x224x224x3xf32>) -> tensor<8x110x224x3xf32>
+  %h1 = stablehlo.slice %x [0:8, 1:220:2, 0:224, 0:3] : (tensor<8x224x224x3xf32>) -> tensor<8x110x224x3xf32>
+  %h2 = stablehlo.slice %x [0:8, 2:221:2, 0:224, 0:3] : (tensor<8x224x224x3xf32>) -> tensor<8x110x224x3xf32>
+  %h3 = stablehlo.slice %x [0:8, 3:222:2, 0:224, 0:3] : (tensor<8x224x224x3xf32>) -> tensor<8x110x224x3xf32>
+  %h4 = stablehlo.slice %x [0:8, 4:223:2, 0:224, 0:3] : (tensor<8x224x224x3xf32>) -> tensor<8x110x224x3xf32>
+  %h5 = stablehlo.slice %x [0:8, 5:224:2, 0:224, 0:3] : (tensor<8x224x224x3xf32>) -> tensor<8x110x224x3xf32>
+  %hs1 = stablehlo.add %h0, %h1 : tensor<8x110x224x3xf32>
+  %hs2 = stablehlo.add %hs1, %h2 : tensor<8x110x224x3xf32>
+  %hs3 = stablehlo.add %hs2, %h3 : tensor<8x110x224x3xf32>
+  %hs4 = stablehlo.add %hs3, %h4 : tensor<8x110x224x3xf32>
+  %hs5 = stablehlo.add %hs4, %h5 : tensor<8x110x224x3xf32>
+  %w0 = stablehlo.slice %hs5 [0:8, 0:110, 0:219:2, 0:3] : (tensor<8x110x224x3xf32>) -> tensor<8x110x110x3xf32>
+  %w1 = stablehlo.slice %hs5 [0:8, 0:110, 1:220:2, 0:3] : (tensor<8x110x224x3xf32>) -> tensor<8x110x110x3xf32>
+  %w2 = stablehlo.slice %hs5 [0:8, 0:110, 2:221:2, 0:3] : (tensor<8x110x224x3xf32>) -> tensor<8x110x110x3xf32>
+  %w3 = stablehlo.slice %hs5 [0:8, 0:110, 3:222:2, 0:3] : (tensor<8x110x224x3xf32>) -> tensor<8x110x110x3xf32>
+  %w4 = stablehlo.slice %hs5 [0:8, 0:110, 4:223:2, 0:3] : (tensor<8x110x224x3xf32>) -> tensor<8x110x110x3xf32>
+  %w5 = stablehlo.slice %hs5 [0:8, 0:110, 5:224:2, 0:3] : (tensor<8x110x224x3xf32>) -> tensor<8x110x110x3xf32>
+  %ws1 = stablehlo.add %w0, %w1 : tensor<8x110x110x3xf32>
+  %ws2 = stablehlo.add %ws1, %w2 : tensor<8x110x110x3xf32>
+  %ws3 = stablehlo.add %ws2, %w3 : tensor<8x110x110x3xf32>
+  %ws4 = stablehlo.add %ws3, %w4 : tensor<8x110x110x3xf32>
+  %ws5 = stablehlo.add %ws4, %w5 : tensor<8x110x110x3xf32>
+  return %ws5 : tensor<8x110x110x3xf32>
+}
+}
