@@ -37,8 +37,8 @@ from .work import Point, Work, stride_along
 
 _MOST_POINTS = 8
 """Longer rows leave few lanes idle."""
-_LEAST_BITS = 32
-"""Chunks of narrower elements have no more lanes than those of so many bits: bytes are shuffled in 16 bytes."""
+_LEAST_BITS, _SHUFFLED_BITS = 32, 128
+"""Chunks of narrower elements have no more lanes than those of so many bits, or as many as bytes are shuffled among."""
 _REGISTERS = 4
 """A block has so many, at least."""
 _MOST_OPS = 8192
@@ -62,7 +62,8 @@ class ShortRows:
     def of(works: list[Work], target: TargetView) -> ShortRows | None:
         """None where rows are no such, or nothing is gained."""
         extents = works[0].extents
-        last, lanes = len(extents) - 1, target.lanes(max(_LEAST_BITS, *(work.widest() for work in works)))
+        last, widest = len(extents) - 1, max(work.widest() for work in works)
+        lanes = max(target.lanes(max(_LEAST_BITS, widest)), _SHUFFLED_BITS // widest)
         points = extents[last] if last > 0 else None
         if not isinstance(points, int) or not 2 <= points <= min(_MOST_POINTS, lanes - 1) or any(work.reduces for work in works):
             return None
