@@ -34,22 +34,27 @@ def fold(expression: ir.AffineExpr, dim: Callable[[int], T], constant: Callable[
     `combine` is given an operation's name in arith, once for what occurs several times: `(x mod 7) - (x mod 7) floordiv 3 * 3` doubles in
     size with each turn of an array. Raises ValueError at a symbol, which no indexing map has.
     """
-    known: dict[ir.AffineExpr, T] = {}
+    return _folded(expression, dim, constant, combine, {})
 
-    def folded(expression: ir.AffineExpr) -> T:
-        expression = expression.maybe_downcast()  # an operand of a sum comes back untyped
-        if isinstance(expression, ir.AffineDimExpr):
-            return dim(expression.position)
-        if isinstance(expression, ir.AffineConstantExpr):
-            return constant(expression.value)
-        if isinstance(expression, ir.AffineSymbolExpr):
-            raise ValueError("an indexing map has no symbols")
-        if expression not in known:
-            left, right = folded(expression.lhs), folded(expression.rhs)
-            known[expression] = combine(_NAMES[type(expression)], left, right)
-        return known[expression]
 
-    return folded(expression)
+def _folded(
+    expression: ir.AffineExpr,
+    dim: Callable[[int], T],
+    constant: Callable[[int], T],
+    combine: Callable[[str, T, T], T],
+    known: dict[ir.AffineExpr, T],
+) -> T:
+    expression = expression.maybe_downcast()  # an operand of a sum comes back untyped
+    if isinstance(expression, ir.AffineDimExpr):
+        return dim(expression.position)
+    if isinstance(expression, ir.AffineConstantExpr):
+        return constant(expression.value)
+    if isinstance(expression, ir.AffineSymbolExpr):
+        raise ValueError("an indexing map has no symbols")
+    if expression not in known:
+        left, right = (_folded(operand, dim, constant, combine, known) for operand in (expression.lhs, expression.rhs))
+        known[expression] = combine(_NAMES[type(expression)], left, right)
+    return known[expression]
 
 
 _FAR = 1 << 32
