@@ -148,16 +148,10 @@ class Call(Code):
 
 
 def _result(where: str, value: Any, given: Sequence[Any], made: Sequence[Any]) -> Any:
-    match where:
-        case "passed":
-            return given[value]
-        case "made":
-            return made[value]
-        case "view":
-            of, *view = value
-            return made[of].as_strided(*view)
-        case _:
-            return value
+    if where == VIEW:
+        of, *view = value
+        return made[of].as_strided(*view)
+    return value if where == GIVEN else (given if where == PASSED else made)[value]
 
 
 def kept_call(key: str | None) -> Call | None:

@@ -30,8 +30,8 @@ from hloom.dialects.target import target_of
 from ..common.rewriting import defining_op, element_of, has_one_use, producer
 from ..common.scatter_windows import Windows
 from ..registry import register_pass
-from .split_reductions import combining_op
 from .support import build
+from .support.combining import combining_op
 from .support.constants import splat_value
 from .support.driver import rewrite
 

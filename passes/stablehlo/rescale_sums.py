@@ -35,8 +35,9 @@ from hloom.dialects.target import TargetView, target_of
 from ..common.ops import is_elementwise
 from ..common.rewriting import defining_op, integers, producer
 from ..registry import register_pass
-from .split_reductions import combining_op, parts_for_blocks, parts_for_threads, reduced_by
+from .split_reductions import parts_for_blocks, parts_for_threads, reduced_by
 from .support import build
+from .support.combining import combining_op
 from .support.driver import rewrite
 
 _MOST_STEPS = 16

@@ -28,10 +28,10 @@ from hloom.dialects.target import TargetView, target_of
 
 from ..common.ops import BOOL, FLOAT, OPS, SIGNED
 from ..common.reductions import neutral_element
-from ..common.rewriting import ops_in
 from ..common.scalar_code import Typed
 from ..registry import register_pass
 from .support import build
+from .support.combining import combining_op
 from .support.driver import rewrite
 
 Values = list[ir.Value] | None
@@ -127,15 +127,6 @@ def parts_for_blocks(shape: list[int], dims: list[int], dim: int, target: Target
         return 1
     most = min(2 * target.multiprocessors // max(1, blocks), max(1, reduced // (LEAST_PART if along else LEAST_PART // COLUMNS)))
     return next((n for n in range(min(most, shape[dim]), 1, -1) if shape[dim] % n == 0), 1)
-
-
-def combining_op(op: ir.Operation) -> str | None:
-    """The one op of the body, of its two arguments."""
-    block = op.regions[0].blocks[0]
-    ops = ops_in(block)
-    if len(ops) != 2 or len(ops[0].operands) != 2 or {*ops[0].operands} != {*block.arguments}:
-        return None
-    return ops[0].name if list(ops[1].operands) == list(ops[0].results) else None
 
 
 def _neutral(name: str, element: ir.Type) -> ir.Attribute | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -50,46 +51,35 @@ class Front:
         return minimized(first if fails(first) else program, fails, evaluate, self.options.cut)
 
 
-class JaxFront(Front):
-    """Of random JAX programs. JAX is imported here alone: the other front does without."""
+class Traced(Front):
+    """Of random programs of a framework, which is imported here alone: the other fronts do without."""
 
-    def judge(self) -> Judge:
-        from .traced.judge import JaxJudge
+    package: str
+    """Of this one: its `judge` and `programs`."""
+    judges: str
 
-        return JaxJudge()
-
-    def program(self, number: int) -> Any:
-        from .traced.programs import program
-
-        options = self.options
-        return program(options.seed, number, options.ops.split(",") if options.ops else (), options.size, options.large)
-
-    def cut_down(self, program: Any, verdict: Verdict, judge: Judge) -> Any:
-        from .traced.judge import cut_down
-
-        return cut_down(program, verdict, judge, self.options.target, self.options.cut)
-
-
-class TorchFront(Front):
-    """Of random PyTorch programs."""
-
-    suffix, mark = "py", "#"
+    def _module(self, name: str) -> Any:
+        return import_module(f".{self.package}.{name}", __package__)
 
     def judge(self) -> Any:
-        from .torched.judge import TorchJudge
-
-        return TorchJudge()
+        return getattr(self._module("judge"), self.judges)()
 
     def program(self, number: int) -> Any:
-        from .torched.programs import program
-
         options = self.options
-        return program(options.seed, number, options.ops.split(",") if options.ops else (), options.size, options.large)
+        only = options.ops.split(",") if options.ops else ()
+        return self._module("programs").program(options.seed, number, only, options.size, options.large)
 
     def cut_down(self, program: Any, verdict: Verdict, judge: Any) -> Any:
-        from .torched.judge import cut_down
+        return self._module("judge").cut_down(program, verdict, judge, self.options.target, self.options.cut)
 
-        return cut_down(program, verdict, judge, self.options.target, self.options.cut)
+
+class JaxFront(Traced):
+    package, judges = "traced", "JaxJudge"
+
+
+class TorchFront(Traced):
+    suffix, mark = "py", "#"
+    package, judges = "torched", "TorchJudge"
 
 
 FRONTS = {"stablehlo": Front, "jax": JaxFront, "torch": TorchFront}

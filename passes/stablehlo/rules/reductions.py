@@ -27,6 +27,7 @@ from torch_mlir import ir
 
 from ...common.rewriting import has_one_use, i64_array, integer, integers, keyword, ops_in, producer
 from ..support import build, constants
+from ..support.combining import combining_op
 from ..support.driver import Rule, with_region
 from .one_hot import sum_of_one_hot
 
@@ -55,11 +56,10 @@ def _all_minus_infinity(op: ir.Operation) -> list[ir.Value] | None:
 
 def _combiner(op: ir.Operation) -> str | None:
     """The one op by which a reduction combines its elements with what it has; None where it is not one, or of several values."""
-    block = op.regions[0].blocks[0]
-    body = ops_in(block)
-    if len(op.results) != 1 or len(body) != 2 or len(body[0].operands) != 2 or {*body[0].operands} != {*block.arguments}:
+    combining = combining_op(op) if len(op.results) == 1 else None
+    if combining is None or build.element_of(op.operands[0]) != build.element_of(op.results[0]):
         return None
-    return body[0].name.removeprefix("stablehlo.") if build.element_of(op.operands[0]) == build.element_of(op.results[0]) else None
+    return combining.removeprefix("stablehlo.")
 
 
 def _of_one_element(op: ir.Operation) -> list[ir.Value] | None:

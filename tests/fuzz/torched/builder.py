@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..draws import Draws
 from ..errors import Unsuitable
 
 MOST = 20_000
@@ -95,7 +96,7 @@ def recipe(function: Recipe) -> Recipe:
     return function
 
 
-class Builder:
+class Builder(Draws):
     def __init__(self, rng: np.random.RandomState, themes: Sequence[str], inputs: Sequence[Sequence[torch.Tensor]], road: str = "compile"):
         """`inputs`: of each set of sizes that the program is to take; a line must run with all."""
         self.rng, self.themes, self.road = rng, themes, road
@@ -106,15 +107,6 @@ class Builder:
         self._count = 0
 
     # Draws.
-
-    def chance(self, probability: float) -> bool:
-        return bool(self.rng.rand() < probability)
-
-    def one(self, *among: Any) -> Any:
-        return among[self.rng.randint(len(among))]
-
-    def number(self, low: int, high: int) -> int:
-        return int(self.rng.randint(low, high + 1))
 
     def dim(self, x: Var) -> int:
         """Of those that it has, from the front or from the back."""

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from ..draws import Draws
 from ..errors import Unsuitable
 
 MOST = 40_000
@@ -91,7 +92,7 @@ class Drawing:
 
 
 @dataclass
-class Builder:
+class Builder(Draws):
     path: str
     """Names what it grows: `<seed>.<program>`, and of programs in it the steps that they belong to."""
     themes: Sequence[str]
@@ -106,15 +107,6 @@ class Builder:
     rng: np.random.RandomState = field(default_factory=np.random.RandomState)
 
     # Draws.
-
-    def chance(self, probability: float) -> bool:
-        return bool(self.rng.rand() < probability)
-
-    def one(self, *among: Any) -> Any:
-        return among[self.rng.randint(len(among))]
-
-    def number(self, low: int, high: int) -> int:
-        return int(self.rng.randint(low, high + 1))
 
     def axis(self, x: Any) -> int:
         return self.number(0, x.ndim - 1)
