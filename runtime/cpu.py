@@ -134,7 +134,7 @@ class CpuDevice:
         and row-major. What shares memory with another input is copied, too."""
         main = self._main
         assert main is not None, "not started"
-        if outputs is None and (made := main.by_xla.results(self, inputs)) is not None:
+        if "jax" in sys.modules and outputs is None and (made := main.by_xla.results(self, inputs)) is not None:
             return made
         frame = main.take()
         pointers = frame.pointers
@@ -194,11 +194,20 @@ class CpuDevice:
     def _set_inputs(self, main: _Entry, pointers: Any, inputs: Sequence[Any]) -> tuple[dict[int, Any], str]:
         """Sets the arguments' pointers; returns what must outlive the call beside the inputs, by their numbers, and the arrays' kind."""
         owners: dict[int, Any] = {}
-        kind = "numpy" if inputs else self._own_kind
-        places: list[int | None] = self._torch_addresses.of(inputs) if "torch" in sys.modules else [None] * len(inputs)
-        if None not in places and places:
-            kind = "torch"
-        for number, (value, (dtype, shape, spec)) in enumerate(zip(inputs, self._fast)) if kind != "torch" else ():
+        may_be_torchs = "torch" in sys.modules and inputs and type(inputs[0]) is not np.ndarray
+        places: list[int | None] = self._torch_addresses.of(inputs) if may_be_torchs else [None] * len(inputs)
+        kind = self._look_at_others(places, inputs, owners) if None in places else "torch" if inputs else self._own_kind
+        if self._run is not None:
+            pointers[self._run] = places
+            return owners, kind
+        for slot, address in zip(self._slots, places):
+            pointers[slot] = address
+        return owners, kind
+
+    def _look_at_others(self, places: list[int | None], inputs: Sequence[Any], owners: dict[int, Any]) -> str:
+        """Sets the places that are not known yet, and what must outlive the call; returns the arrays' kind."""
+        kind = "numpy"
+        for number, (value, (dtype, shape, spec)) in enumerate(zip(inputs, self._fast)):
             if places[number] is not None:
                 kind = "torch" if kind == "numpy" else kind
             elif type(value) is np.ndarray and value.dtype == dtype and value.shape == shape and value.flags.c_contiguous:
@@ -209,12 +218,7 @@ class CpuDevice:
                 owners[number] = found.owner
                 if kind == "numpy":
                     kind = found.kind
-        if self._run is not None:
-            pointers[self._run] = places
-            return owners, kind
-        for slot, address in zip(self._slots, places):
-            pointers[slot] = address
-        return owners, kind
+        return kind
 
     def is_native(self) -> bool:
         """Whether a call of `main` is one of its code alone, and nothing is reported to Python after it."""

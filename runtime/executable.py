@@ -73,7 +73,7 @@ class Executable(Copied):
     # Calling.
 
     def __call__(self, *inputs: Any, **keywords: Any) -> Any:
-        return self.structured(inputs if self._flat_in and not keywords else self._leaves(inputs, keywords))
+        return self._build(self.flat(inputs if self._flat_in and not keywords else self._leaves(inputs, keywords)))
 
     def structured(self, leaves: Sequence[Any]) -> Any:
         """A call with inputs as a plain sequence, and the result in its structure."""
@@ -96,20 +96,18 @@ class Executable(Copied):
         if not self._ready:
             names = ", ".join(spec.name for spec in self.signature.bound.values())
             raise NotBoundError(f"values were not bound: {names}", remedy="give them to exe.bind, or save the program with weights=True")
-        if not self._layouts_in and not self._layouts_out:
-            return self._called(inputs, outputs)
-        return self._laid_out(list(inputs), outputs)
-
-    def _called(self, inputs: Sequence[Any], outputs: Sequence[Any] | None) -> list[Any]:
-        return self.device.call(inputs, outputs) if self._state is None else self._state.call(self.device, inputs, outputs)
+        if self._layouts_in or self._layouts_out or self._state is not None:
+            return self._laid_out(list(inputs), outputs)
+        return self.device.call(inputs, outputs)
 
     def _laid_out(self, inputs: list[Any], outputs: Sequence[Any] | None) -> list[Any]:
-        """A call of a program that sees other shapes than its caller."""
+        """A call of a program that sees other shapes than its caller, or keeps a state."""
         for number, layout in self._layouts_in.items():
             inputs[number] = layout.as_it_lies(inputs[number])
         if outputs is not None and len(outputs) == len(self._specs.outputs):
             outputs = list(map(as_it_lies, self._specs.outputs, outputs))
-        results = self._called(inputs, outputs)
+        state = self._state
+        results = self.device.call(inputs, outputs) if state is None else state.call(self.device, inputs, outputs)
         for number, layout in self._layouts_out.items():
             results[number] = layout.as_seen(results[number])
         return results

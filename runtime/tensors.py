@@ -117,7 +117,7 @@ class TorchAddresses:
         torch, self._gpu = sys.modules["torch"], gpu
         self._plain = torch.Tensor, torch.nn.Parameter
         self._address = torch.Tensor.data_ptr  # by its class: each tensor's own takes three times as long to find
-        self._guards = _tensor_guards(torch)
+        self._guards = _inner(torch, "_C", "_dynamo", "guards", "TensorGuards")  # what dynamo compares tensors by
         types = {name: getattr(torch, own, None) for own, name in TORCH_NAMES.items()}
         self._wanted = [(spec.shape, types.get(spec.dtype), spec.dtype.startswith("complex")) for spec in specs]
         self._right: Any = None
@@ -168,12 +168,11 @@ _MOST_KINDS = 8
 """A program that is called with tensors of ever other kinds, of inference and not, learns so many; the last one stays."""
 
 
-def _tensor_guards(torch: Any) -> Any:
-    """What dynamo compares tensors by, if this torch has it."""
-    found: Any = torch
-    for name in ("_C", "_dynamo", "guards", "TensorGuards"):
-        found = getattr(found, name, None)
-    return found
+def _inner(module: Any, *names: str) -> Any:
+    """What no version of torch promises; None where this one lacks it."""
+    for name in names:
+        module = getattr(module, name, None)
+    return module
 
 
 def is_conjugate(spec: TensorSpec, tensor: Any) -> bool:
@@ -271,13 +270,22 @@ def torch_factory(
             return _to_torch(array), address
 
         return converted
-    pattern, like = _to_torch(np.empty(spec.shape, spec.numpy_dtype)), sys.modules["torch"].empty_like
+    empty = _empty_like(_to_torch(np.empty(spec.shape, spec.numpy_dtype)))
 
     def made() -> tuple[Any, int]:
-        tensor = like(pattern)
+        tensor = empty()
         return tensor, tensor.data_ptr()
 
     return made
+
+
+def _empty_like(pattern: Any) -> Callable[[], Any]:
+    """By what inductor's code asks for memory, if this torch has it: half the time, for no dispatcher is asked."""
+    torch = sys.modules["torch"]
+    strided = _inner(torch, "_C", "_dynamo", "guards", "_empty_strided_cpu")
+    if strided is None:
+        return functools.partial(torch.empty_like, pattern)
+    return functools.partial(strided, tuple(pattern.shape), pattern.stride(), pattern.dtype)
 
 
 def _to_jax(array: np.ndarray) -> Any:

@@ -70,10 +70,20 @@ def test_kinds_of_calls_are_learnt_so_often(looked_at, monkeypatch):
     assert len(looked_at) == 3, "the second kind stays"
 
 
-def test_a_torch_without_guards(looked_at, monkeypatch):
-    monkeypatch.setattr(tensors, "_tensor_guards", lambda torch: None)
+def test_a_torch_that_promises_less(looked_at, monkeypatch):
+    monkeypatch.setattr(tensors, "_inner", lambda module, *names: None)
     addresses, x = TorchAddresses(specs("f32")), torch.ones(4, 3)
     assert [addresses.of([x]), addresses.of([x])] == [[x.data_ptr()]] * 2 and len(looked_at) == 2
+    result, address = tensors.torch_factory(specs("f32")[0], pytest.fail)()
+    assert (result.shape, result.dtype, result.data_ptr()) == (x.shape, x.dtype, address)
+
+
+@pytest.mark.parametrize("dtype", ["f32", "bf16", "i1", "complex<f32>", "f8E4M3FN", "ui16"])
+def test_small_results(dtype):
+    (spec,) = specs(dtype)
+    result, address = tensors.torch_factory(spec, pytest.fail)()
+    assert (tensors.torch_name(result.dtype), result.data_ptr(), result.is_contiguous()) == (dtype, address, True)
+    assert tuple(result.shape) == spec.shape and not result.requires_grad
 
 
 def test_nested_and_fake_tensors_are_refused():
