@@ -68,6 +68,12 @@ def test_max_pools_of_dilated_windows() -> None:
     compare_max_pools((2, 2, 9, 10), [3, 2], [1, 2], [1, 1], [2, 3], False)
 
 
+@pytest.mark.parametrize(("shape", "sizes", "steps"), [((2, 5, 7, 7), [13, 13], [1, 1]), ((1, 3, 31, 27), [9, 9], [2, 1])])
+def test_max_pools_of_large_windows(shape: tuple[int, ...], sizes: list[int], steps: list[int]) -> None:
+    """As pyramids of pools have them: of more elements than are compared one after the other."""
+    compare_max_pools(shape, sizes, steps, [size // 2 for size in sizes], [1, 1], False)
+
+
 def test_gradients_of_halves_are_summed_in_f32() -> None:
     """Each is rounded once, where eager rounds every sum."""
     settings = [5, 5], [1, 1], [2, 2], [1, 1], False

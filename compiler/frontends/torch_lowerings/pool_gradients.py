@@ -32,11 +32,12 @@ def max_pool_backward(
     """Each window's gradient goes to the element that its index is of.
 
     With strides, elements whose places leave the same rest are told by the same taps of the windows: of each rest the sum is computed by
-    itself, of one element of all its windows after the other, and then they are put side by side.
+    itself, of one element of all its windows after the other, and then they are put side by side. Of large windows each gradient is added
+    where its index says.
     """
     windows = Windows.of(x, ir.RankedTensorType(gradient.type), sizes, strides, padding, dilations)
     if not windows.are_small():
-        return NotImplemented
+        return _added_in_place(op, gradient, indices, windows)
     index, shape = ir.IntegerType.get_signless(32), build.shape_of(gradient)
     element, outer = build.accumulator(op.element), len(shape) - len(windows.sizes)
     gradient, indices = build.convert(gradient, element), build.convert(indices, index)
@@ -69,6 +70,16 @@ def max_pool_backward(
     whole = [count * stride for count, stride in zip(counts, windows.strides)]
     in_turn = build.reshape(from_dimension(0, ()), [*shape[:outer], *whole])
     return build.convert(build.slice_(in_turn, [0] * len(shape), [*shape[:outer], *windows.extents]), op.element)
+
+
+def _added_in_place(op: TorchOp, gradient: ir.Value, indices: ir.Value, windows: Windows) -> ir.Value:
+    shape = list(op.result.shape)
+    outer = math.prod(shape[: -len(windows.sizes)])
+    each = [outer, math.prod(windows.counts)]
+    element = build.accumulator(op.element)
+    gradient, indices = build.reshape(build.convert(gradient, element), each), build.reshape(indices, each)
+    zeros = build.zero([outer, math.prod(windows.extents)], element)
+    return build.convert(build.reshape(build.scatter(zeros, 1, indices, gradient, "add", together=[0]), shape), op.element)
 
 
 def _placed(value: ir.Value, windows: Windows, taps: Sequence[int]) -> ir.Value:
