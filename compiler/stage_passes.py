@@ -98,6 +98,7 @@ LOWER_KERNELS = [
     "branch-single-tiles",
     "copy-narrow-tails",
     "split-known-tails",
+    "divide-as-floats",
     "scale-to-avx512",
     "round-to-bf16",
     "pair-bf16-lanes",

@@ -23,8 +23,7 @@ The option `only` names the ops to expand, with the type that they are computed 
 
 Must hold: nothing; the results are within the errors that docs/math.md lists, special values included.
 Declined: ops that LLVM has as instructions (sqrt, fma, floor, ceil, trunc, roundeven, absf, copysign, integer
-ops), f64 functions that the library lacks (powf), scalable vectors, tensors, and ops marked `hloom.native`, which the library itself leaves
-to libm.
+ops), scalable vectors, tensors, and ops marked `hloom.native`, which the library itself leaves to libm.
 """
 
 from __future__ import annotations

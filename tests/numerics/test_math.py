@@ -189,20 +189,27 @@ def test_remainder_is_exact(dtype: type) -> None:
     assert ulps(evaluate("arith.remf", x, y), want).max() == 0
 
 
-def test_power() -> None:
+@pytest.mark.parametrize(("dtype", "least", "most"), [(np.float32, -150, 129), (np.float64, -1075, 1025)], ids=["f32", "f64"])
+def test_power(dtype: type, least: int, most: int) -> None:
     rng = np.random.default_rng(4)
-    x, y = pairs(rng)
-    base = np.concatenate([np.abs(x[:50_000]), rng.uniform(0.9, 1.1, 50_000).astype(np.float32)])
+    x, y = pairs(rng, dtype)
+    base = np.concatenate([np.abs(x[:50_000]), rng.uniform(0.9, 1.1, 50_000).astype(dtype)])
     with np.errstate(all="ignore"):
-        exponent = (rng.uniform(-150, 129, len(base)) / np.log2(base.astype(float))).astype(np.float32)
+        exponent = (rng.uniform(least, most, len(base)) / np.log2(base.astype(float))).astype(dtype)
         x, y = np.concatenate([x, base, -base]), np.concatenate([y, exponent, np.rint(exponent)])
         want = np.power(x.astype(np.longdouble), y.astype(np.longdouble))
     assert ulps(evaluate("powf", x, y), want).max() <= 1
 
 
+def test_whole_powers_of_doubles_are_exact() -> None:
+    x, y = (v.ravel().astype(np.float64) for v in np.meshgrid(np.arange(-64, 65), np.arange(9)))
+    np.testing.assert_array_equal(evaluate("powf", x, y), x**y)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["f32", "f64"])
 @pytest.mark.parametrize("exponent", [np.int32, np.int64], ids=["i32", "i64"])
-def test_integer_exponents(exponent: type) -> None:
-    x = points(np.float32, np.random.default_rng(5))[::5]
+def test_integer_exponents(exponent: type, dtype: type) -> None:
+    x = points(dtype, np.random.default_rng(5))[::5]
     n: np.ndarray = np.random.default_rng(5).integers(-40, 40, len(x)).astype(exponent)
     with np.errstate(all="ignore"):
         want = np.power(x.astype(np.longdouble), n.astype(np.longdouble))

@@ -1,8 +1,14 @@
 // x = 2^e (1 + f) with 2/3 <= 1 + f < 4/3, for positive finite x, subnormal too.
 func.func private @hloom_log_split_f64(%x: f64) -> (f64, f64) {
+  %bits_2_3 = arith.constant 0x3FE5555555555555 : i64
+  %e_f:2 = func.call @hloom_log_split_from_f64(%x, %bits_2_3) : (f64, i64) -> (f64, f64)
+  return %e_f#0, %e_f#1 : f64, f64
+}
+
+// The same with least <= 1 + f < 2 least, given as bits.
+func.func private @hloom_log_split_from_f64(%x: f64, %least: i64) -> (f64, f64) {
   %min_normal = arith.constant 2.2250738585072014e-308 : f64
   %subnormal_scale = arith.constant 4503599627370496.0 : f64
-  %bits_2_3 = arith.constant 0x3FE5555555555555 : i64
   %mantissa = arith.constant 52 : i64
   %c1 = arith.constant 1.0 : f64
   %c0 = arith.constant 0.0 : f64
@@ -11,7 +17,7 @@ func.func private @hloom_log_split_f64(%x: f64) -> (f64, f64) {
   %t = arith.mulf %x, %subnormal_scale : f64
   %y = arith.select %small, %t, %x : f64
   %i = arith.bitcast %y : f64 to i64
-  %t_1 = arith.subi %i, %bits_2_3 : i64
+  %t_1 = arith.subi %i, %least : i64
   %k = arith.shrsi %t_1, %mantissa : i64
   %t_2 = arith.shli %k, %mantissa : i64
   %t_3 = arith.subi %i, %t_2 : i64
