@@ -16,7 +16,8 @@ After:
 A tile has rows then, and all that is computed of them: over other axes, tile-and-fuse would find none that all ops have in common. A tile
 of one row's product has a panel, where it would have the whole row, and one thread all of the work.
 
-Must hold: plan-fusion has run. Declined: reshapes of arguments, which are views; products of several rows; groups of other kinds.
+Must hold: plan-fusion has run. Declined: reshapes of what no rows were reduced for (arguments, which are views, slices of these, what is
+computed of one element each); products of several rows; groups of other kinds.
 Unchanged: GPUs, whose rows keep their shape.
 """
 
@@ -27,13 +28,14 @@ from torch_mlir import ir
 from hloom.dialects.target import target_of
 
 from ..common.ops import Kind, named
-from ..common.rewriting import attributes_of, is_block_argument, kind_of, producer, value_of
+from ..common.rewriting import attributes_of, defining_op, is_block_argument, kind_of, producer, value_of
 from ..registry import register_pass
 from ..stablehlo.support import build, constants
 from ..stablehlo.support.driver import rewrite
 
 _PRODUCT = "matmul"
 _KINDS = ("multi_reduce", _PRODUCT)
+_REDUCTIONS = frozenset(named(Kind.REDUCE))
 
 
 @register_pass("sink-reshapes", "puts elementwise ops of groups that reduce rows before reshapes", ops=("stablehlo.reshape",))
@@ -52,10 +54,12 @@ def _elementwise(op: ir.Operation) -> list[ir.Value] | None:
     ]
     if kind == _PRODUCT:
         computed = [value for value in computed if _is_row_of_panels(value, op.results[0])]
+    else:
+        computed = [value for value in computed if _follows_a_reduction(value)]
     if not computed:
         return None
     shape, theirs = build.shape_of(computed[0]), build.shape_of(op.results[0])
-    if len(shape) >= len(theirs) and any(_is_computed(value) for value in op.operands if build.shape_of(value) == theirs):
+    if len(shape) >= len(theirs) and any(_is_computed(value, kind) for value in op.operands if build.shape_of(value) == theirs):
         return None  # of operands in both shapes one stays behind a reshape: that of more dimensions
     result = build.tensor(shape, build.element_of(op.results[0]))
     operands = [
@@ -70,15 +74,30 @@ def _is_row_of_panels(value: ir.Value, joined: ir.Value) -> bool:
     return panels > 1 and columns > 1 and all(extent == 1 for extent in outer) and build.shape_of(joined)[-1] == panels * columns
 
 
+def _follows_a_reduction(value: ir.Value) -> bool:
+    seen, pending = set[ir.Value](), [value]
+    while pending:
+        each = pending.pop()
+        if each in seen or (op := defining_op(each)) is None:
+            continue
+        if op.name in _REDUCTIONS:
+            return True
+        seen.add(each)
+        pending += op.operands
+    return False
+
+
 def _reshaped(value: ir.Value) -> ir.Value | None:
     """What a reshape of something that the group computes makes the value of."""
     view = producer(value, "stablehlo.reshape")
     return view.operands[0] if view is not None and not isinstance(view.operands[0], ir.BlockArgument) else None
 
 
-def _is_computed(value: ir.Value) -> bool:
-    """Whether the group computes a value, by no reshape and as no constant."""
-    return not is_block_argument(value) and producer(value, "stablehlo.reshape") is None and constants.splat_attribute(value) is None
+def _is_computed(value: ir.Value, kind: str) -> bool:
+    """Whether the group computes a value, by no reshape and as no constant; of rows, after a reduction."""
+    if is_block_argument(value) or producer(value, "stablehlo.reshape") or constants.splat_attribute(value) is not None:
+        return False
+    return kind == _PRODUCT or _follows_a_reduction(value)
 
 
 def _seen_as(value: ir.Value, shape: list[int]) -> ir.Value:

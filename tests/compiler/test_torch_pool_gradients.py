@@ -115,3 +115,16 @@ def test_adaptive_max_pools(shape, counts) -> None:
     name, x = f"adaptive_max_pool{len(counts)}d", image(shape)
     values, indices = getattr(aten, name)(x, counts)
     check(lambda *given: getattr(aten, f"{name}_backward")(*given), torch.randn_like(values), x, indices)
+
+
+@pytest.mark.parametrize(("extents", "sizes", "counts"), [((11, 9), [3, 3], [5, 4]), ((7, 6, 5), [2, 2, 2], [3, 3, 2])])
+def test_fractional_max_pools(extents: tuple[int, ...], sizes: list[int], counts: list[int]) -> None:
+    spatial = len(sizes)
+    pool, backward = getattr(aten, f"fractional_max_pool{spatial}d"), getattr(aten, f"fractional_max_pool{spatial}d_backward")
+    x = image((2, 3, *extents))
+    values, indices = pool(x, sizes, counts, torch.rand(2, 3, spatial))
+
+    def function(gradient, x, indices):
+        return backward(gradient, x, sizes, counts, indices)
+
+    check(function, torch.randn_like(values), x, indices)

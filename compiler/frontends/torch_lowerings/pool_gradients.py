@@ -37,7 +37,7 @@ def max_pool_backward(
     """
     windows = Windows.of(x, ir.RankedTensorType(gradient.type), sizes, strides, padding, dilations)
     if not windows.are_small():
-        return _added_in_place(op, gradient, indices, windows)
+        return _added_in_place(op, gradient, indices, len(windows.sizes))
     index, shape = ir.IntegerType.get_signless(32), build.shape_of(gradient)
     element, outer = build.accumulator(op.element), len(shape) - len(windows.sizes)
     gradient, indices = build.convert(gradient, element), build.convert(indices, index)
@@ -72,13 +72,20 @@ def max_pool_backward(
     return build.convert(build.slice_(in_turn, [0] * len(shape), [*shape[:outer], *windows.extents]), op.element)
 
 
-def _added_in_place(op: TorchOp, gradient: ir.Value, indices: ir.Value, windows: Windows) -> ir.Value:
-    shape = list(op.result.shape)
-    outer = math.prod(shape[: -len(windows.sizes)])
-    each = [outer, math.prod(windows.counts)]
-    element = build.accumulator(op.element)
+@torch_lowering("aten.fractional_max_pool2d_backward", "aten.fractional_max_pool3d_backward")
+def fractional_max_pool_backward(
+    op: TorchOp, gradient: ir.Value, x: ir.Value, sizes: Sequence[int], counts: Sequence[int], indices: ir.Value
+) -> ir.Value:
+    """Windows begin where random numbers say, and may share elements."""
+    return _added_in_place(op, gradient, indices, len(sizes))
+
+
+def _added_in_place(op: TorchOp, gradient: ir.Value, indices: ir.Value, spatial: int) -> ir.Value:
+    shape, element = list(op.result.shape), build.accumulator(op.element)
+    outer, extents = math.prod(shape[:-spatial]), math.prod(shape[-spatial:])
+    each = [outer, math.prod(build.shape_of(gradient)) // outer]
     gradient, indices = build.reshape(build.convert(gradient, element), each), build.reshape(indices, each)
-    zeros = build.zero([outer, math.prod(windows.extents)], element)
+    zeros = build.zero([outer, extents], element)
     return build.convert(build.reshape(build.scatter(zeros, 1, indices, gradient, "add", together=[0]), shape), op.element)
 
 

@@ -9,7 +9,10 @@
 // CHECK: %[[M:.*]] = stablehlo.maximum %[[S]], %[[Z]] : tensor<32x10x4096xf32>
 // CHECK: %[[O:.*]] = stablehlo.reshape %[[M]] : (tensor<32x10x4096xf32>) -> tensor<1x320x64x64xf32>
 // CHECK: return %[[O]]
-func.func private @fusion_0(%c: tensor<32x10x4096xf32>, %s: tensor<32x10x4096xf32>, %r: tensor<1x320x64x64xf32>) -> tensor<1x320x64x64xf32> attributes {hloom.kind = "multi_reduce"} {
+func.func private @fusion_0(%c: tensor<32x10x4096xf32>, %w: tensor<10xf32>, %r: tensor<1x320x64x64xf32>) -> tensor<1x320x64x64xf32> attributes {hloom.kind = "multi_reduce"} {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %sum = stablehlo.reduce(%c init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<32x10x4096xf32>, tensor<f32>) -> tensor<32x10xf32>
+  %s = stablehlo.broadcast_in_dim %sum, dims = [0, 1] : (tensor<32x10xf32>) -> tensor<32x10x4096xf32>
   %0 = stablehlo.multiply %c, %s : tensor<32x10x4096xf32>
   %1 = stablehlo.reshape %0 : (tensor<32x10x4096xf32>) -> tensor<1x320x64x64xf32>
   %2 = stablehlo.add %1, %r : tensor<1x320x64x64xf32>
@@ -20,15 +23,28 @@ func.func private @fusion_0(%c: tensor<32x10x4096xf32>, %s: tensor<32x10x4096xf3
 
 // -----
 
-// Declined: a reshape of an argument is a view; a loop has the axes of its result.
+// Declined: a reshape of an argument is a view; what is made of one element each has no rows, and rows may be made of it; a loop has the axes
+// of its result.
 // CHECK-LABEL: func.func private @view(
 // CHECK: stablehlo.exponential {{.*}} : tensor<4x8xf32>
+// CHECK-LABEL: func.func private @slice(
+// CHECK: stablehlo.divide {{.*}} : tensor<4x8xf32>
 // CHECK-LABEL: func.func private @loop(
 // CHECK: stablehlo.exponential {{.*}} : tensor<4x8xf32>
 func.func private @view(%x: tensor<32xf32>) -> tensor<4x8xf32> attributes {hloom.kind = "multi_reduce"} {
   %0 = stablehlo.reshape %x : (tensor<32xf32>) -> tensor<4x8xf32>
   %1 = stablehlo.exponential %0 : tensor<4x8xf32>
   return %1 : tensor<4x8xf32>
+}
+func.func private @slice(%x: tensor<37xf32>) -> tensor<4x8xf32> attributes {hloom.kind = "multi_reduce"} {
+  %0 = stablehlo.slice %x [0:32] : (tensor<37xf32>) -> tensor<32xf32>
+  %1 = stablehlo.negate %0 : tensor<32xf32>
+  %2 = stablehlo.reshape %1 : (tensor<32xf32>) -> tensor<4x8xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %3 = stablehlo.reduce(%2 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+  %4 = stablehlo.broadcast_in_dim %3, dims = [0] : (tensor<4xf32>) -> tensor<4x8xf32>
+  %5 = stablehlo.divide %2, %4 : tensor<4x8xf32>
+  return %5 : tensor<4x8xf32>
 }
 func.func private @loop(%x: tensor<32xf32>) -> tensor<4x8xf32> attributes {hloom.kind = "loop"} {
   %0 = stablehlo.negate %x : tensor<32xf32>
@@ -45,14 +61,16 @@ func.func private @loop(%x: tensor<32xf32>) -> tensor<4x8xf32> attributes {hloom
 // CHECK: stablehlo.add {{.*}}, %[[R]] : tensor<1xf32>
 // CHECK-LABEL: func.func private @condition(
 // CHECK: stablehlo.select %arg2, {{.*}} : tensor<i1>, tensor<32xf32>
-func.func private @one(%x: tensor<1xf32>, %y: tensor<f32>) -> tensor<f32> attributes {hloom.kind = "multi_reduce"} {
-  %0 = stablehlo.negate %x : tensor<1xf32>
+func.func private @one(%x: tensor<1x9xf32>, %y: tensor<f32>) -> tensor<f32> attributes {hloom.kind = "multi_reduce"} {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<1x9xf32>, tensor<f32>) -> tensor<1xf32>
   %1 = stablehlo.reshape %0 : (tensor<1xf32>) -> tensor<f32>
   %2 = stablehlo.add %1, %y : tensor<f32>
   return %2 : tensor<f32>
 }
-func.func private @condition(%x: tensor<32xf32>, %y: tensor<4x8xf32>, %c: tensor<i1>) -> tensor<4x8xf32> attributes {hloom.kind = "multi_reduce"} {
-  %0 = stablehlo.negate %x : tensor<32xf32>
+func.func private @condition(%x: tensor<32x9xf32>, %y: tensor<4x8xf32>, %c: tensor<i1>) -> tensor<4x8xf32> attributes {hloom.kind = "multi_reduce"} {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<32x9xf32>, tensor<f32>) -> tensor<32xf32>
   %1 = stablehlo.reshape %0 : (tensor<32xf32>) -> tensor<4x8xf32>
   %2 = stablehlo.select %c, %1, %y : tensor<i1>, tensor<4x8xf32>
   return %2 : tensor<4x8xf32>
@@ -110,14 +128,15 @@ func.func private @step(%x: tensor<1x32xf32>, %w: tensor<2x32x64xf32>, %b: tenso
 
 // -----
 
-// Changed: of what is computed in both shapes, one stays behind a reshape.
+// Changed: of what is computed of rows in both shapes, one stays behind a reshape.
 // CHECK-LABEL: func.func private @both(
 // CHECK-COUNT-2: stablehlo.reshape
 // CHECK-NOT: stablehlo.reshape
-func.func private @both(%x: tensor<8x64xf32>, %y: tensor<1x8x64xf32>) -> tensor<1x8x64xf32> attributes {hloom.kind = "multi_reduce"} {
-  %0 = stablehlo.tanh %x : tensor<8x64xf32>
+func.func private @both(%x: tensor<8x64x9xf32>, %y: tensor<1x8x64x9xf32>) -> tensor<1x8x64xf32> attributes {hloom.kind = "multi_reduce"} {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<8x64x9xf32>, tensor<f32>) -> tensor<8x64xf32>
   %1 = stablehlo.reshape %0 : (tensor<8x64xf32>) -> tensor<1x8x64xf32>
-  %2 = stablehlo.negate %y : tensor<1x8x64xf32>
+  %2 = stablehlo.reduce(%y init: %zero) applies stablehlo.add across dimensions = [3] : (tensor<1x8x64x9xf32>, tensor<f32>) -> tensor<1x8x64xf32>
   %3 = stablehlo.multiply %1, %2 : tensor<1x8x64xf32>
   %4 = stablehlo.abs %3 : tensor<1x8x64xf32>
   return %4 : tensor<1x8x64xf32>
