@@ -202,7 +202,10 @@ class CostModel:
         touched = self.touched(value, signatures, group)
         if strided:
             along = tuple(s for s in signatures if s not in strided)
-            touched = self.touched(value, along, group) + waste * self.touched(value, strided, group)
+            apart = tuple(s for s in strided if not all(expr.is_linear for expr in s))  # no tiles lie there
+            tiled = tuple(s for s in strided if s not in apart)
+            touched = self.touched(value, along, group) + waste * self.touched(value, tiled, group)
+            touched += STRIDED[self.target.kind] * self.touched(value, apart, group)
         return touched * SECOND // self._bandwidth[value]
 
     def _loops_in_place(self) -> dict[int, int]:

@@ -13,7 +13,7 @@ from math import prod
 
 from hloom.runtime.lazy import lazy
 
-from ...common.index_expression import ZERO, Expr, dims_of, reshape_point, substitute
+from ...common.index_expression import ZERO, Atom, Expr, dims_of, reshape_point, substitute
 from ...common.ops import Kind
 from .axes import Axis, Signature, var
 from .records import Op, Program
@@ -169,8 +169,28 @@ def across(signature: Signature, lane: int | None) -> bool:
     """A read whose contiguous dimension is not the one along the lanes."""
     if lane is None:
         return False
-    moving = [expr.dims for expr in signature if expr.dims]
-    return bool(moving) and lane not in moving[-1] and any(lane in dims for dims in moving)
+    moving = [expr for expr in signature if expr.dims]
+    return bool(moving) and any(lane in expr.dims for expr in moving) and not _walks(moving[-1], lane)
+
+
+def _walks(expr: Expr, lane: int) -> bool:
+    """Whether lanes side by side are at places side by side, or a few of them at one. A remainder counts by its factor's step; where a
+    divisor divides the lanes, they are split, and tiled."""
+    return any(
+        atom.is_plain
+        or _splits(atom, lane)
+        or ((atom.number < _FEW if atom.kind == "div" else abs(step) < _FEW) and _walks(atom.parts[0], lane))
+        for atom, step in expr.terms
+        if lane in atom.dims
+    )
+
+
+def _splits(atom: Atom, lane: int) -> bool:
+    return any(term.kind == "dim" and term.number == lane and term.extent % atom.number == 0 for term, _ in atom.parts[0].terms)
+
+
+_FEW = 16
+"""Floats of a cache line."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -475,3 +475,36 @@ func.func @main(%x: tensor<8x224x224x3xf32>) -> tensor<8x110x110x3xf32> {
   return %ws5 : tensor<8x110x110x3xf32>
 }
 }
+
+// -----
+
+// Declined: Rows cut from a transpose in other lengths than its own have their elements lines apart, and no tiles: 800 of them are no turns
+// of 403.
+// Changed: Turns of 403 are loops of their own, which are tiled.
+// CHECK: code = "NO_GAIN"{{.*}}name = "stablehlo.transpose"
+// CHECK-LABEL: func.func @main
+// CHECK: call @fusion_0
+// CHECK: call @fusion_1
+// CHECK: @fusion_0{{.*}}hloom.kind = "transpose"
+// CHECK: @fusion_1{{.*}}hloom.kind = "reduce"
+func.func @main(%x: tensor<403x501xf32>) -> tensor<250xf32> {
+  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<403x501xf32>) -> tensor<501x403xf32>
+  %1 = stablehlo.reshape %0 : (tensor<501x403xf32>) -> tensor<201903xf32>
+  %2 = stablehlo.slice %1 [0:200000] : (tensor<201903xf32>) -> tensor<200000xf32>
+  %3 = stablehlo.reshape %2 : (tensor<200000xf32>) -> tensor<250x800xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %4 = stablehlo.reduce(%3 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<250x800xf32>, tensor<f32>) -> tensor<250xf32>
+  return %4 : tensor<250xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @main
+// CHECK: call @fusion_0
+// CHECK-NOT: call @fusion_1
+func.func @main(%x: tensor<403x501xf32>) -> tensor<201903xf32> {
+  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<403x501xf32>) -> tensor<501x403xf32>
+  %1 = stablehlo.reshape %0 : (tensor<501x403xf32>) -> tensor<201903xf32>
+  %2 = stablehlo.add %1, %1 : tensor<201903xf32>
+  return %2 : tensor<201903xf32>
+}
