@@ -14,7 +14,7 @@ from torch_mlir import ir
 
 from hloom.passes.stablehlo.support import build, constants
 
-from ..torch_registry import TorchOp, torch_decomposition, torch_lowering
+from ..torch_registry import TorchOp, torch_decomposition, torch_differentiated, torch_lowering
 from .strided import laid_in, laid_like, order_of
 
 
@@ -64,12 +64,18 @@ def take(x: Tensor, places: Tensor) -> Tensor:
     return index(x.reshape(-1), [places])
 
 
+@torch_differentiated("aten.index_fill.int_Tensor")  # autograd asks which places differ, as many as there are
 @torch_decomposition("aten.index_fill")
 def index_fill(x: Tensor, dim: int, places: Tensor, value: Tensor | float) -> Tensor:
     if x.dim() == 0:
         return index_fill(x.reshape(1), 0, places, value).reshape(())
     chosen = (counted_from_0(places.reshape(-1, 1), x.shape[dim]) == torch.arange(x.shape[dim])).any(0)
     return torch.where(_along(chosen, x, dim), value, x).to(x.dtype)
+
+
+@torch_differentiated("aten.index_fill_.int_Tensor")
+def index_fill_in_place(x: Tensor, dim: int, places: Tensor, value: Tensor) -> Tensor:
+    return x.copy_(index_fill(x, dim, places, value))
 
 
 @torch_decomposition("aten.masked_scatter_backward")

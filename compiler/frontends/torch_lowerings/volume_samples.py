@@ -57,6 +57,7 @@ def _place(at: Tensor, extent: int, padding: int, align_corners: bool) -> Tensor
     return at
 
 
+@torch_differentiated("aten.affine_grid_generator")
 @torch_decomposition("aten.affine_grid_generator")
 def affine_grid(theta: Tensor, size: Sequence[int], align_corners: bool) -> Tensor:
     """The places of a plane or a volume, from -1 to 1 along each dimension and 1 behind them, times each map."""
