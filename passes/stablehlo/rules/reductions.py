@@ -14,6 +14,10 @@ does both.
 What is stacked to be summed (`jnp.stack(…).mean(0)`) is summed piece by piece, halves in f32, and never stacked. Declined where the pieces
 differ in size, where there are more than `_MOST_PIECES`, and where others read the whole.
 
+    %0 = reduce(concatenate(%x, %y) along 0) over [1]    →    %0 = concatenate(reduce(%x) over [1], reduce(%y) over [1]) along 0
+
+On CPUs, where a kernel that reads few pieces across their borders takes each at all places.
+
 Along dimensions of one element nothing is reduced. Whether all elements are -inf is whether their maximum is, which is mostly known
 already: softmax asks both of masked scores. A NaN makes both false.
 """
@@ -25,6 +29,8 @@ from functools import partial, reduce
 
 from torch_mlir import ir
 
+from hloom.dialects.target import target_of
+
 from ...common.rewriting import has_one_use, i64_array, integer, integers, keyword, ops_in, producer
 from ..support import build, constants
 from ..support.combining import combining_op
@@ -34,6 +40,8 @@ from .one_hot import sum_of_one_hot
 _ANY_ORDER = ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
 _MOST_PIECES = 256
 """Of more the code is long, and a loop over the pieces as good."""
+_MOST_APART = 8
+"""Each is a kernel."""
 
 
 def _all_minus_infinity(op: ir.Operation) -> list[ir.Value] | None:
@@ -87,6 +95,20 @@ def _of_concatenated(op: ir.Operation) -> list[ir.Value] | None:
     return [build.convert(result, element)]
 
 
+def _of_pieces_apart(op: ir.Operation) -> list[ir.Value] | None:
+    """The reductions of what pieces make beside each other, put together."""
+    combiner, whole = _combiner(op), producer(op.operands[0], "stablehlo.concatenate")
+    if combiner is None or whole is None or not has_one_use(whole.results[0]) or len(whole.operands) > _MOST_APART:
+        return None
+    axis, reduced = integer(whole, "dimension"), integers(op, "dimensions")
+    if axis in reduced or target_of(op).kind != "cpu":
+        return None
+    made = [
+        build.reduce([piece], [op.operands[1]], reduced, lambda a, b: [build.elementwise(combiner, a, b)])[0] for piece in whole.operands
+    ]
+    return [build.concatenate(made, axis - sum(d < axis for d in reduced))]
+
+
 def _of_transposed(op: ir.Operation) -> list[ir.Value] | None:
     """The reduction of what was transposed, along the dimensions that it had before; what is left is transposed."""
     count = len(op.results)
@@ -125,5 +147,13 @@ def _of_rows_in_order(op: ir.Operation) -> list[ir.Value] | None:
 
 
 REDUCTIONS: dict[str, list[Rule]] = {
-    "stablehlo.reduce": [_all_minus_infinity, _of_one_element, _of_concatenated, sum_of_one_hot, _of_transposed, _of_rows_in_order]
+    "stablehlo.reduce": [
+        _all_minus_infinity,
+        _of_one_element,
+        _of_concatenated,
+        _of_pieces_apart,
+        sum_of_one_hot,
+        _of_transposed,
+        _of_rows_in_order,
+    ]
 }

@@ -88,7 +88,7 @@ def _reshape(op: ir.Operation) -> Values:
         return [build.reshape(inner.operands[0], shape)]
     mapping = unit_mapping(build.shape_of(x), shape)
     if mapping is None:
-        return None
+        return _reshape_of_concatenate(x, shape)
     if inner := _producer(x, "broadcast_in_dim"):
         source = inner.operands[0]
         moved = [mapping[d] for d in integers(inner, "broadcast_dimensions")]
@@ -98,6 +98,23 @@ def _reshape(op: ir.Operation) -> Values:
         axis = mapping[integer(inner, "iota_dimension")]
         if axis >= 0:
             return [build.iota(shape, build.element_of(x), axis)]
+    return None
+
+
+def _reshape_of_concatenate(x: ir.Value, shape: list[int]) -> Values:
+    """What is put together is put together in the new shape, where each piece is whole rows of one of its dimensions."""
+    whole = _producer(x, "concatenate")
+    if whole is None or not has_one_use(x) or 0 in shape:
+        return None
+    axis = integer(whole, "dimension")
+    outer, sizes = _product(build.shape_of(x)[:axis]), [_product(build.shape_of(piece)[axis:]) for piece in whole.operands]
+    for dim in range(len(shape)):
+        row = _product(shape[dim + 1 :])
+        if _product(shape[:dim]) == outer and not any(size % row for size in sizes):
+            pieces = zip(whole.operands, sizes)
+            return [
+                build.concatenate([build.reshape(piece, [*shape[:dim], size // row, *shape[dim + 1 :]]) for piece, size in pieces], dim)
+            ]
     return None
 
 
