@@ -147,6 +147,6 @@ def _described(imported: Imported) -> SourceProgram:
     signature = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
     names = imported.names or [f"arg{i}" for i in range(len(signature.inputs))]
     given = enumerate(zip(names, signature.inputs, strict=True))
-    inputs = tuple(tensor_spec(name, kind, imported.orders.get(i, ())) for i, (name, kind) in given)
+    inputs = tuple(tensor_spec(name, kind, imported.orders.get(i, ()), imported.narrows) for i, (name, kind) in given)
     outputs = tuple(tensor_spec(f"result{i}", kind, imported.result_orders.get(i, ())) for i, kind in enumerate(signature.results))
     return SourceProgram(**{**vars(imported), "shapes": None, "result_shapes": None}, inputs=inputs, outputs=outputs)

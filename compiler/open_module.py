@@ -11,6 +11,7 @@ from torch_mlir import ir
 
 from hloom.passes.errors import InvalidProgramError, ParseError
 from hloom.runtime import pytree
+from hloom.runtime.dtypes import WIDER
 from hloom.runtime.open_shapes import OpenSpec, Shape, Size
 
 from .open_program import OpenProgram
@@ -28,6 +29,7 @@ class OpenModule(OpenProgram):
     module: bytes = b""
     out_tree: pytree.Structure = None
     names: Sequence[str] = field(default_factory=tuple)
+    narrows: bool = False
 
     @staticmethod
     def of(imported: Imported, examples: Sequence[Any]) -> OpenModule:
@@ -36,7 +38,7 @@ class OpenModule(OpenProgram):
         main = main_function(imported.module)
         signature = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
         names = list(imported.names or (f"arg{index}" for index in range(len(signature.inputs))))
-        arguments = tuple(_open_specs(names, signature.inputs, imported.shapes))
+        arguments = tuple(_open_specs(names, signature.inputs, imported.shapes, imported.narrows))
         results = [f"result{index}" for index in range(len(signature.results))]
         shapes = [np.shape(example) for example in examples] if imported.kind == "numpy" and len(examples) == len(arguments) else None
         return OpenModule(
@@ -50,6 +52,7 @@ class OpenModule(OpenProgram):
             module=bytecode_of(imported.module),
             out_tree=imported.out_tree,
             names=names,
+            narrows=imported.narrows,
         )
 
     def specialised(self, shapes: Sequence[Shape], context: ir.Context) -> Imported:
@@ -61,15 +64,18 @@ class OpenModule(OpenProgram):
             raise InvalidProgramError(
                 f"the program cannot have arguments of {text}: {error.message}", stage=_STAGE, remedy=remedy
             ) from None
-        return Imported(module, self.kind, self.in_tree, self.out_tree, self.kwarg_tree, names=self.names)
+        return Imported(module, self.kind, self.in_tree, self.out_tree, self.kwarg_tree, names=self.names, narrows=self.narrows)
 
 
-def _open_specs(names: Sequence[str], kinds: Sequence[ir.Type], known: Sequence[Sequence[Size]] | None) -> list[OpenSpec]:
+def _open_specs(
+    names: Sequence[str], kinds: Sequence[ir.Type], known: Sequence[Sequence[Size]] | None, narrows: bool = False
+) -> list[OpenSpec]:
     specs = []
     for index, (name, kind) in enumerate(zip(names, kinds, strict=True)):
         if not isinstance(kind, ir.RankedTensorType):
             remedy = "give it a rank" if isinstance(kind, ir.UnrankedTensorType) else "hloom computes on tensors"
             raise InvalidProgramError(f"{name} is of type {kind}, which is not a tensor of known rank", stage=_STAGE, remedy=remedy)
         open_ = [f"{name}[{axis}]" if kind.is_dynamic_dim(axis) else kind.get_dim_size(axis) for axis in range(kind.rank)]
-        specs.append(OpenSpec(name, str(kind.element_type), tuple(open_ if known is None else known[index])))
+        dtype = str(kind.element_type)
+        specs.append(OpenSpec(name, dtype, tuple(open_ if known is None else known[index]), narrows and dtype in WIDER))
     return specs

@@ -43,6 +43,7 @@ register_bundle(
     (
         "generalize-contractions",
         "inline-producers",
+        "read-in-place",
         "sink-updates",
         "narrow-producers",
         "select-to-maximum",

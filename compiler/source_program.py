@@ -14,6 +14,7 @@ from hloom.passes.common.rewriting import functions, symbol_name
 from hloom.passes.errors import CompileError
 from hloom.passes.stablehlo.quantized.types import stored_element
 from hloom.runtime import pytree
+from hloom.runtime.dtypes import WIDER
 from hloom.runtime.open_shapes import Size
 from hloom.runtime.signature import TensorSpec
 
@@ -41,6 +42,8 @@ class Imported:
     """How the arguments of the caller lie that are not row-major (runtime/layouts.py), and the results. The module tells shapes as the
     source does."""
     result_orders: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    narrows: bool = False
+    """Whether arguments of 32 bits may be given as NumPy's of 64, which are converted."""
     shapes: Sequence[Sequence[Size]] | None = None
     """The shapes of the arguments, and of the results, where the front end has names for sizes that the module leaves open."""
     result_shapes: Sequence[Sequence[Size]] | None = None
@@ -109,7 +112,8 @@ def main_function(module: ir.Module) -> ir.Operation:
     return next(op for op in functions(module.operation) if symbol_name(op) == "main")
 
 
-def tensor_spec(name: str, kind: ir.Type, order: Sequence[int] = ()) -> TensorSpec:
+def tensor_spec(name: str, kind: ir.Type, order: Sequence[int] = (), narrows: bool = False) -> TensorSpec:
     """The spec of a tensor type; of the integers of a quantized one."""
     tensor = ir.RankedTensorType(kind)
-    return TensorSpec(name, str(stored_element(tensor.element_type)), tuple(tensor.shape), tuple(order))
+    dtype = str(stored_element(tensor.element_type))
+    return TensorSpec(name, dtype, tuple(tensor.shape), tuple(order), narrows and dtype in WIDER)

@@ -43,6 +43,8 @@ COMPUTED = tuple(_COMPUTED)
 NARROW = frozenset(_NARROW)
 """Those of one byte an element that the compiler widens before it plans anything."""
 NAMES = tuple(_BY_NAME)
+WIDER = {"i32": "i64", "ui32": "ui64", "f32": "f64", "complex<f32>": "complex<f64>"}
+"""What JAX makes the former of, unless it is told to keep 64 bits."""
 
 
 def numpy_dtype(name: str) -> np.dtype:

@@ -13,7 +13,7 @@ from typing import Any
 
 from .artifact import Artifact, Buffer, placed
 from .errors import DamagedFileError
-from .manifest import NAMED_TENSOR, structure
+from .manifest import NAMED_TENSOR, NARROWS, structure
 from .open_shapes import Interface, OpenSignature, OpenSpec, Shapes
 from .pytree import count
 from .schema import Mismatch, each, integer, maybe, one_of, record, row, table, text
@@ -26,7 +26,7 @@ def _open_size(value: Any) -> None:
     (text if isinstance(value, str) else _SIZE)(value)
 
 
-_OPEN = record({**NAMED_TENSOR, "shape": each(_open_size, most=64)})
+_OPEN = record({**NAMED_TENSOR, "shape": each(_open_size, most=64)}, NARROWS)
 _FILE = record(
     {
         "name": text,

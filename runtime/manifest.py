@@ -24,6 +24,7 @@ _COUNT = integer(0, LARGEST_BYTES)
 NAMED_TENSOR = {"name": text, "dtype": one_of(*NAMES)}
 _TENSOR = {**NAMED_TENSOR, "shape": each(_COUNT, most=64)}
 _ORDER = {"order": each(integer(0, 63), most=64)}
+NARROWS = {"narrows": flag}
 _BUFFERS: dict[str, Schema] = {
     **dict.fromkeys(("argument", "init", "result"), integer(0)),
     "arena": _COUNT,
@@ -56,7 +57,7 @@ _MANIFEST = record(
     {
         "kind": one_of("numpy", "torch", "jax", "cupy"),
         "target": record(_CPU_TARGET, {"kind": text, "triple": text, "cpu": text}),
-        "arguments": each(record({**_TENSOR, "bound": flag}, _ORDER)),
+        "arguments": each(record({**_TENSOR, "bound": flag}, {**_ORDER, **NARROWS})),
         "results": each(record(_TENSOR, _ORDER)),
         "init_results": each(record(_TENSOR)),
         "in_tree": structure,

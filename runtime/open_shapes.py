@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from . import pytree
-from .dtypes import dtype_name
+from .dtypes import WIDER, dtype_name
 from .errors import ArityError, DtypeError, InputError, ShapeError
 from .signature import listed
 from .tensors import torch_name
@@ -52,6 +52,7 @@ class OpenSpec:
     name: str
     dtype: str
     shape: tuple[Size, ...]
+    narrows: bool = False
 
     @property
     def is_open(self) -> bool:
@@ -61,12 +62,13 @@ class OpenSpec:
         return "x".join([*("?" if isinstance(size, str) else str(size) for size in self.shape), self.dtype])
 
     def json(self) -> dict[str, Any]:
-        return {"name": self.name, "dtype": self.dtype, "shape": list(self.shape)}
+        plain = {"name": self.name, "dtype": self.dtype, "shape": list(self.shape)}
+        return {**plain, "narrows": True} if self.narrows else plain
 
     @staticmethod
     def of(data: Mapping[str, Any]) -> OpenSpec:
         """From the plain data of a manifest, checked before."""
-        return OpenSpec(data["name"], data["dtype"], tuple(data["shape"]))
+        return OpenSpec(data["name"], data["dtype"], tuple(data["shape"]), data.get("narrows", False))
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,7 @@ class OpenSignature:
         self.check_shapes(shapes)
         for spec, leaf in zip(self.inputs, leaves):
             dtype = _dtype(leaf)
-            if dtype is not None and dtype != spec.dtype:
+            if dtype not in (None, spec.dtype) and not (spec.narrows and dtype == WIDER.get(spec.dtype)):
                 raise DtypeError(f"{spec.name} should have element type {spec.dtype}, got {dtype}", remedy="convert it before the call")
         return shapes
 

@@ -9,19 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import numpy_dtype, stored_dtype
+from .dtypes import WIDER, numpy_dtype, stored_dtype
 from .lazy import lazy
 
 
 @dataclass(frozen=True)
 class TensorSpec:
     """One dense row-major array: `dtype` is MLIR's name of the element type, `order` how a caller's dims lie in it (layouts.py), () for
-    as they are."""
+    as they are. `narrows`: NumPy's arrays of twice as many bits are converted, as JAX does that keeps no 64 bits."""
 
     name: str
     dtype: str
     shape: tuple[int, ...]
     order: tuple[int, ...] = ()
+    narrows: bool = False
 
     @lazy
     def numpy_dtype(self) -> np.dtype:
@@ -40,19 +41,23 @@ class TensorSpec:
 
     def json(self) -> dict[str, Any]:
         plain = {"name": self.name, "dtype": self.dtype, "shape": list(self.shape)}
-        return {**plain, "order": list(self.order)} if self.order else plain
+        return {**plain, **({"order": list(self.order)} if self.order else {}), **({"narrows": True} if self.narrows else {})}
+
+    def takes(self, dtype: str) -> bool:
+        """Whether an argument may be given as NumPy's array of that element type."""
+        return dtype == self.dtype or (self.narrows and dtype == WIDER.get(self.dtype))
 
     def seen(self) -> TensorSpec:
         """The array as the caller sees it."""
         if not self.order:
             return self
         extents = dict(zip(self.order, self.shape, strict=True))
-        return TensorSpec(self.name, self.dtype, tuple(extents[d] for d in range(len(self.order))))
+        return TensorSpec(self.name, self.dtype, tuple(extents[d] for d in range(len(self.order))), narrows=self.narrows)
 
     @staticmethod
     def of(data: dict[str, Any]) -> TensorSpec:
         """From the plain data of a manifest, checked before (manifest.py)."""
-        return TensorSpec(data["name"], data["dtype"], tuple(data["shape"]), tuple(data.get("order", ())))
+        return TensorSpec(data["name"], data["dtype"], tuple(data["shape"]), tuple(data.get("order", ())), data.get("narrows", False))
 
 
 @dataclass(frozen=True)

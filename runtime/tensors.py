@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .dtypes import NARROW, dtype_name, stored_dtype
+from .dtypes import NARROW, WIDER, dtype_name, numpy_dtype, stored_dtype
 from .errors import DtypeError, InputError, ShapeError
 from .signature import TensorSpec
 
@@ -28,7 +28,7 @@ TORCH_NAMES = {
 }  # fmt: skip
 _DLPACK_CPU = 1
 _SMALL_RESULT = 2 << 20
-JAX_64 = frozenset(map(np.dtype, ("float64", "int64", "uint64", "complex128")))
+JAX_64 = frozenset(map(numpy_dtype, WIDER.values()))
 """What JAX narrows unless it is told to keep 64 bits."""
 
 
@@ -41,7 +41,7 @@ class HostView(NamedTuple):
 
 
 def view(spec: TensorSpec, value: Any, *, writable: bool = False) -> HostView:
-    """The memory of `value`, which must be of that shape and type; a copy where it is not dense (never for writing).
+    """The memory of `value`, which must be of that shape and type; a copy where it is not dense (never for writing), or narrows.
 
     Raises ShapeError, DtypeError, or InputError for a value that is no array in the CPU's memory.
     """
@@ -52,6 +52,8 @@ def view(spec: TensorSpec, value: Any, *, writable: bool = False) -> HostView:
     if writable and kind == "jax":
         raise InputError(f"{spec.name}: jax arrays cannot be written to", remedy="give numpy or torch arrays as outputs")
     array = _as_numpy(spec, value)
+    if spec.narrows and kind == "numpy" and spec.takes(dtype_name(array.dtype)):
+        array = array.astype(spec.numpy_dtype, copy=False)
     check(spec, dtype_name(array.dtype), array.shape)
     if not array.flags.c_contiguous:
         if writable:

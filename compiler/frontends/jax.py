@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +49,9 @@ def _checks_left_to_us() -> list[jax.export.DisabledSafetyCheck]:
 
 def import_jax(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any], context: ir.Context) -> Imported:
     """Raises InvalidProgramError where JAX cannot trace or export the function."""
+    narrows = not jax.config.jax_enable_x64
     if isinstance(source, jax.stages.Lowered):
-        return _lowered(source, context)
+        return replace(_lowered(source, context), narrows=narrows)
     exported = _as_exported(source, examples, keywords)
     if exported.nr_devices != 1:
         raise InvalidProgramError(f"the program is exported for {exported.nr_devices} devices", remedy="export it for one")
@@ -60,7 +62,8 @@ def import_jax(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any],
     except ParseError as error:
         raise _foreign_call(exported) or error from None
     shapes, results = (_shapes(avals) for avals in (exported.in_avals, exported.out_avals))
-    return Imported(module, "jax", in_tree, out_tree, kwarg_tree, names=_names(exported), shapes=shapes, result_shapes=results)
+    names = _names(exported)
+    return Imported(module, "jax", in_tree, out_tree, kwarg_tree, names=names, narrows=narrows, shapes=shapes, result_shapes=results)
 
 
 def _shapes(avals: Sequence[Any]) -> list[tuple[Size, ...]]:

@@ -116,19 +116,26 @@ def lend_extents(op: ir.Operation, extents: Sequence[int]) -> ir.Operation:
     missing = [i for i in range(len(extents)) if i not in alone]
     if not missing:
         return op
+    with ir.InsertionPoint(op), op.location:
+        lent = empty([extents[i] for i in missing], ir.F32Type.get())
+    return with_input(source, lent, affine_map(len(extents), dims(missing)))
+
+
+def with_input(source: Generic, value: ir.Value, indexing: ir.AffineMap) -> ir.Operation:
+    """A generic in the place of this one, which is erased, with one more input, its last."""
     block, count, arguments = source.block, len(source.inputs), source.out_arguments
-    lent = empty([extents[i] for i in missing], ir.F32Type.get())
-    maps = [*source.in_maps, affine_map(len(extents), dims(missing)), *source.out_maps]
-    new = new_generic([*source.inputs, lent], source.outs, maps, source.iterators, op)
-    block.add_argument(ir.F32Type.get(), op.location)
+    maps = [*source.in_maps, indexing, *source.out_maps]
+    with ir.InsertionPoint(source.op), source.op.location:
+        new = new_generic([*source.inputs, value], source.outs, maps, source.iterators, source.op)
+    block.add_argument(signless_element(value), new.location)
     for argument in arguments:  # arguments are added at the end alone: those of the outs follow anew
-        argument.replace_all_uses_with(block.add_argument(argument.type, op.location))
+        argument.replace_all_uses_with(block.add_argument(argument.type, new.location))
     for _ in arguments:
         block.erase_argument(count)
     block.append_to(new.regions[0])
-    for old, result in zip(op.results, new.results):
+    for old, result in zip(source.op.results, new.results):
         old.replace_all_uses_with(result)
-    op.erase()
+    source.op.erase()
     return new
 
 
