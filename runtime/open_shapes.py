@@ -20,7 +20,7 @@ from . import pytree
 from .dtypes import WIDER, dtype_name
 from .errors import ArityError, DtypeError, InputError, ShapeError
 from .signature import listed
-from .tensors import torch_name
+from .tensors import bits_of_keys, torch_name
 
 Shape = tuple[int, ...]
 Shapes = tuple[Shape, ...]
@@ -99,6 +99,7 @@ class OpenSignature:
         """The shapes of a call's arrays. Raises ShapeError or DtypeError that names the argument, ArityError."""
         if len(leaves) != len(self.inputs):
             raise ArityError(f"the program takes {len(self.inputs)} inputs, got {len(leaves)}", remedy=f"its signature: {self}")
+        leaves = list(map(bits_of_keys, leaves))
         shapes = [_shape(spec, leaf) for spec, leaf in zip(self.inputs, leaves)]
         self.check_shapes(shapes)
         for spec, leaf in zip(self.inputs, leaves):

@@ -6,7 +6,8 @@ A structure is `"*"` for a leaf, `None` for None, or a dictionary with one of
     {"constant": [type, text]}
 
 Leaves are numbered depth first, a dictionary's in the order of its entries here. A "struct" is a value of a class of its own (a named
-tuple, a dataclass): arguments match it by attribute, and it comes back as a named tuple with those fields. A "constant" is an int, float,
+tuple, a dataclass, an object): arguments match it by attribute, and it comes back as a named tuple with those fields, or as a dataclass
+if one is private. A "constant" is an int, float,
 bool or str that the program was compiled for: an argument must be that value, a result is it.
 """
 
@@ -14,6 +15,8 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import make_dataclass
+from keyword import iskeyword
 from typing import Any
 
 from .errors import ArityError, InputError
@@ -73,7 +76,7 @@ def check(structure: Structure) -> None:
         if len(body) != 2 or not isinstance(body[0], str):
             raise ValueError("a struct without a name and fields")
         children = _checked_items(body[1])
-        namedtuple(body[0], [key for key, _ in body[1]])
+        _struct_type(body[0], [key for key, _ in body[1]])
     elif kind == "constant":
         _check_list(body, kind)
         if len(body) != 2 or not all(isinstance(part, str) for part in body) or body[0] not in _CONSTANTS:
@@ -180,8 +183,8 @@ def _parts(structure: Structure, value: Any, where: str) -> Iterator[tuple[Struc
         yield from ((child, part, f"{where}[{index}]") for index, (child, part) in enumerate(zip(body, value)))
     elif kind == "dict":
         keys = [key for key, _ in body]
-        if not isinstance(value, dict) or set(value) != set(keys):
-            got = f"keys {sorted(map(str, value))}" if isinstance(value, dict) else f"a {type(value).__name__}"
+        if not isinstance(value, Mapping) or set(value) != set(keys):
+            got = f"keys {sorted(map(str, value))}" if isinstance(value, Mapping) else f"a {type(value).__name__}"
             raise ArityError(f"{where} should be a dictionary with keys {keys}, got {got}")
         yield from ((child, value[key], f"{where}[{key!r}]") for key, child in body)
     else:
@@ -223,10 +226,20 @@ def _maker(structure: Structure) -> Callable[[Iterator[Any]], Any]:
     if kind == "dict":
         return lambda leaves: {key: make(leaves) for key, make in makers}
     if kind == "struct":
-        type_ = namedtuple(structure["struct"][0], [key for key, _ in makers])  # type: ignore[misc]
+        type_ = _struct_type(structure["struct"][0], [key for key, _ in makers])
         return lambda leaves: type_(*[make(leaves) for _, make in makers])
     type_of = tuple if kind == "tuple" else list
     return lambda leaves: type_of(make(leaves) for _, make in makers)
+
+
+def _struct_type(name: str, fields: list[str]) -> type:
+    """A named tuple, which has no private fields: what has some is a dataclass. Raises ValueError where these are no names."""
+    try:
+        return namedtuple(name, fields)  # type: ignore[misc]
+    except ValueError:
+        if not all(str(each).isidentifier() and not iskeyword(each) for each in (name, *fields)):
+            raise
+        return make_dataclass(name, fields)
 
 
 def _children(structure: Structure) -> list[tuple[Any, Structure]]:

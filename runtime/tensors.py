@@ -211,13 +211,26 @@ def _is_jax(value: Any) -> bool:
     return jax is not None and isinstance(value, getattr(jax, "Array", ()))
 
 
+def is_key(array: Any) -> bool:
+    """Whether it holds what `jax.random.key` makes."""
+    dtypes = sys.modules["jax"].dtypes
+    return dtypes.issubdtype(array.dtype, dtypes.prng_key)
+
+
+def bits_of_keys(value: Any) -> Any:
+    """The numbers of an array of keys of JAX's; any other value as it is."""
+    return sys.modules["jax"].random.key_data(value) if _is_jax(value) and is_key(value) else value
+
+
 def _as_numpy(spec: TensorSpec, value: Any) -> np.ndarray:
     if isinstance(value, np.ndarray):
         return value
     if isinstance(value, (bool, int, float, complex)):
         return _scalar(spec, value)
     try:
-        if _is_jax(value) or hasattr(value, "__array_interface__"):
+        if _is_jax(value):
+            return np.asarray(bits_of_keys(value))
+        if hasattr(value, "__array_interface__"):
             return np.asarray(value)
         if hasattr(value, "__dlpack__"):
             device = value.__dlpack_device__()[0]

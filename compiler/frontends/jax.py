@@ -28,6 +28,7 @@ from hloom.runtime.comparison import random_array
 from hloom.runtime.dtypes import NAMES, dtype_name
 from hloom.runtime.open_shapes import Size
 from hloom.runtime.signature import TensorSpec
+from hloom.runtime.tensors import bits_of_keys, is_key
 
 from ..reference import Reference
 from ..source_program import Imported, main_function
@@ -36,7 +37,7 @@ from . import jax_callbacks, jax_dots
 from .jax_shardings import without_shardings
 from .mlir_text import read_trusted
 from .shardy_text import without_shardy
-from .trees import described
+from .trees import Leaf, described
 
 register_exclusion(str(Path(__file__).parents[1]))  # an op's location tells the caller's functions, not who traced them
 
@@ -55,8 +56,8 @@ def import_jax(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any],
     exported = _as_exported(source, examples, keywords)
     if exported.nr_devices != 1:
         raise InvalidProgramError(f"the program is exported for {exported.nr_devices} devices", remedy="export it for one")
-    in_tree, kwarg_tree = described(_counted(exported.in_tree), keyword=True)
-    out_tree = described(_counted(exported.out_tree))
+    in_tree, kwarg_tree = _described(exported.in_tree, keyword=True)
+    out_tree = _described(exported.out_tree)
     try:
         module = read_trusted(without_shardings(exported.mlir_module_serialized), context)
     except ParseError as error:
@@ -68,7 +69,12 @@ def import_jax(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any],
 
 def _shapes(avals: Sequence[Any]) -> list[tuple[Size, ...]]:
     """Sizes, or what jax.export calls them ("b", "2*b")."""
-    return [tuple(size if isinstance(size, int) else str(size) for size in aval.shape) for aval in avals]
+    return [tuple(size if isinstance(size, int) else str(size) for size in _plain(aval).shape) for aval in avals]
+
+
+def _plain(aval: Any) -> Any:
+    """Of keys what their numbers are, of which the program is."""
+    return jax.eval_shape(bits_of_keys, aval)
 
 
 def _as_exported(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any]) -> jax.export.Exported:
@@ -99,10 +105,10 @@ def _lowered(source: jax.stages.Lowered, context: ir.Context) -> Imported:
     module = read_trusted(without_shardy(source.as_text()), context)
     main = main_function(module)
     leaves, structure = jax.tree_util.tree_flatten(source.args_info)
-    out_tree = described(_counted(jax.tree_util.tree_structure(source.out_info)))
+    out_tree = _described(jax.tree_util.tree_structure(source.out_info))
     if not _gave_back(main, leaves, source):
         return Imported(module, "jax", out_tree=out_tree)
-    in_tree, kwarg_tree = described(_counted(structure), keyword=True)
+    in_tree, kwarg_tree = _described(structure, keyword=True)
     return Imported(module, "jax", in_tree, out_tree, kwarg_tree, names=_named(source.args_info))
 
 
@@ -133,9 +139,11 @@ def _gave_back(main: ir.Operation, leaves: Sequence[Any], source: jax.stages.Low
     return True
 
 
-def _counted(structure: Any) -> Any:
-    """The structure with the numbers of its leaves in their places."""
-    return jax.tree_util.tree_unflatten(structure, range(structure.num_leaves))
+def _described(structure: Any, *, keyword: bool = False) -> Any:
+    """The structure as a file has it."""
+    leaves = structure.num_leaves
+    numbered = jax.tree_util.tree_unflatten(structure, map(Leaf, range(leaves)))
+    return described(numbered, leaves, lambda value: not jax.tree_util.all_leaves([value]), keyword=keyword)
 
 
 def _of_traced(source: jax.stages.Traced) -> Any:
@@ -192,19 +200,23 @@ def jax_reference(source: Any, examples: Sequence[Any], given: Mapping[str, Any]
         args, keywords = tuple(examples), dict(given)
         function = source
     leaves, structure = jax.tree_util.tree_flatten((args, keywords))
+    avals = list(map(jax.api_util.shaped_abstractify, leaves))
     rng = np.random.default_rng(0)
     jitted = jax.jit(function)
 
     def run(inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         with jax.default_device(jax.local_devices(backend="cpu")[0]):
-            args, keywords = jax.tree_util.tree_unflatten(structure, inputs)
-            return [np.asarray(leaf) for leaf in jax.tree_util.tree_leaves(jitted(*args, **keywords))]
+            args, keywords = jax.tree_util.tree_unflatten(structure, map(_as_given, avals, inputs))
+            return [np.asarray(bits_of_keys(leaf)) for leaf in jax.tree_util.tree_leaves(jitted(*args, **keywords))]
 
-    return Reference("jax.jit", [_example(leaf, rng) for leaf in leaves], run)
+    return Reference("jax.jit", [_example(leaf, _plain(aval), rng) for leaf, aval in zip(leaves, avals)], run)
 
 
-def _example(leaf: Any, rng: np.random.Generator) -> np.ndarray:
-    aval = jax.api_util.shaped_abstractify(leaf)
+def _as_given(aval: Any, value: np.ndarray) -> Any:
+    return jax.random.wrap_key_data(value, impl=aval.dtype._impl) if is_key(aval) else value
+
+
+def _example(leaf: Any, plain: Any, rng: np.random.Generator) -> np.ndarray:
     if isinstance(leaf, (jax.ShapeDtypeStruct, jax.core.ShapedArray)):
-        return random_array(TensorSpec("", dtype_name(aval.dtype), tuple(aval.shape)), rng)
-    return np.asarray(leaf, aval.dtype)
+        return random_array(TensorSpec("", dtype_name(plain.dtype), tuple(plain.shape)), rng)
+    return np.asarray(bits_of_keys(leaf), plain.dtype)

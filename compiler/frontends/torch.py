@@ -32,8 +32,7 @@ from .torch_items import without_items
 from .torch_layouts import order_of_value, result_orders
 from .torch_open import OpenExport, has_open_shapes
 from .torch_registry import own_decompositions_first
-from .torch_trees import input_trees, numbered
-from .trees import described
+from .torch_trees import input_trees, structure_of
 
 
 @one_at_a_time()
@@ -167,7 +166,7 @@ def _state_of(exported: torch.export.ExportedProgram, name: str) -> torch.Tensor
 def _output_tree(exported: torch.export.ExportedProgram, changes: int) -> tuple[Any, int]:
     """The structure of the results, and how many are tensors. The graph keeps those, and behind them the changes, which were first."""
     arguments = [spec.arg for spec in exported.graph_signature.output_specs][changes:]
-    structure = described(torch_pytree.tree_unflatten(numbered(arguments), exported.call_spec.out_spec))
+    structure = structure_of(arguments, exported.call_spec.out_spec)
     output = next(node for node in exported.graph.nodes if node.op == "output")
     values = [value for value, arg in zip(output.args[0][changes:], arguments) if isinstance(arg, TensorArgument)]
     output.args = ((*values, *output.args[0][:changes]),)

@@ -1,12 +1,14 @@
 """Structures (runtime/pytree.py) of what the frameworks' own pytrees unflatten to, with the leaves' numbers in place of the leaves.
 
-A `Constant` stands for a value that is no array and is the program's, not the call's.
+A `Constant` stands for a value that is no array and is the program's, not the call's. So is what an object of a class of its own holds
+beside its leaves: of a dataclass, numbers and texts are constants; what else there is (functions, types, sizes) is not told.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+import functools
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from hloom.passes.errors import InvalidProgramError
@@ -20,64 +22,88 @@ class Constant:
     value: int | float | bool | str
 
 
-def described(value: Any, *, keyword: bool = False) -> Any:
-    """The structure of `value`, in which integers stand for leaves; with `keyword`, those of (args, kwargs) apart.
+class Leaf(int):
+    """The number of a leaf, in its place."""
 
-    Raises InvalidProgramError for a class that no file could describe, or whose leaves are not in the order that the structure gives them.
+
+def described(value: Any, leaves: int, is_node: Callable[[Any], bool], *, keyword: bool = False) -> Any:
+    """The structure of `value`, in which a `Leaf` stands for each of so many leaves; with `keyword`, those of (args, kwargs) apart.
+    `is_node` tells the objects that may hold leaves.
+
+    Raises InvalidProgramError for what no file could describe: leaves that are no attributes, or whose order is not the structure's.
     """
-    seen: list[int] = []
-    if not keyword:
-        structure = _structure(value, seen)
-        _check_order(seen)
-        return structure
-    args, kwargs = value
-    structures = _structure(tuple(args), seen), _structure(dict(kwargs), seen)
-    _check_order(seen)
-    return structures
-
-
-def _check_order(seen: list[int]) -> None:
-    if seen != sorted(seen):
+    found = _Description(is_node)
+    if keyword:
+        args, kwargs = value
+        structures = found.structure(tuple(args)), found.structure(dict(kwargs))
+    else:
+        structures = found.structure(value)
+    if len(found.seen) != leaves:
+        raise InvalidProgramError(
+            "an argument or result holds an object whose arrays are no attributes of it",
+            remedy="use tuples, lists, dictionaries or dataclasses",
+        )
+    if found.seen != sorted(found.seen):
         raise InvalidProgramError(
             "the leaves of the program's arguments are in an order of their own", remedy="use tuples, lists and dictionaries"
         )
+    return structures
 
 
-def _structure(value: Any, seen: list[int]) -> Any:
-    if value is None:
-        return None
-    if isinstance(value, Constant):
-        return pytree.constant(value.value)
-    if isinstance(value, int) and not isinstance(value, bool):
-        seen.append(value)
-        return pytree.LEAF
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return {"struct": [type(value).__name__, [[name, _structure(getattr(value, name), seen)] for name in value._fields]]}
-    if isinstance(value, (tuple, list)):
-        return {pytree.type_name(value): [_structure(item, seen) for item in value]}
-    if isinstance(value, Mapping):
-        return {"dict": [[key, _structure(value[key], seen)] for key in _by_leaf(value)]}
+class _Description:
+    """`seen` are the leaves in the structure's order."""
+
+    def __init__(self, is_node: Callable[[Any], bool]):
+        self.is_node, self.seen = is_node, list[int]()
+
+    def structure(self, value: Any) -> Any:
+        if value is None:
+            return None
+        if isinstance(value, Constant):
+            return pytree.constant(value.value)
+        if isinstance(value, Leaf):
+            self.seen.append(value)
+            return pytree.LEAF
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return {"struct": [type(value).__name__, [[name, self.structure(getattr(value, name))] for name in value._fields]]}
+        if isinstance(value, (tuple, list)):
+            return {pytree.type_name(value): [self.structure(item) for item in value]}
+        if isinstance(value, Mapping):
+            return {"dict": [[key, self.structure(value[key])] for key in self._by_leaf(value)]}
+        fields = self._fields(value)
+        return {"struct": [type(value).__name__, [[name, self.structure(fields[name])] for name in self._by_leaf(fields)]]}
+
+    def _fields(self, value: Any) -> dict[str, Any]:
+        """What an object in its place must have as well."""
+        held = _attributes(value)
+        if dataclasses.is_dataclass(value):
+            held = {name: Constant(each) if type(each) in (bool, int, float, str) else each for name, each in held.items()}
+        return {name: each for name, each in held.items() if each is None or isinstance(each, Constant) or self._least_leaf(each) >= 0}
+
+    def _by_leaf(self, value: Mapping) -> list[Any]:
+        """The keys in the order of the leaves: frameworks order dictionaries differently, the numbers tell. What has none stays there."""
+        numbers, last = {}, -1
+        for key in value:
+            least = self._least_leaf(value[key])
+            last = numbers[key] = last if least < 0 else least
+        return sorted(value, key=numbers.__getitem__)
+
+    def _least_leaf(self, value: Any) -> int:
+        """The number of the first leaf, -1 if there is none."""
+        if isinstance(value, Leaf):
+            return value
+        if isinstance(value, Mapping):
+            children = list(value.values())
+        elif isinstance(value, (tuple, list)):
+            children = list(value)
+        else:
+            children = list(_attributes(value).values()) if value is not None and self.is_node(value) else []
+        return min((leaf for leaf in map(self._least_leaf, children) if leaf >= 0), default=-1)
+
+
+def _attributes(value: Any) -> dict[str, Any]:
     if dataclasses.is_dataclass(value):
-        names = [f.name for f in dataclasses.fields(value)]
-        return {"struct": [type(value).__name__, [[name, _structure(getattr(value, name), seen)] for name in names]]}
-    why = f"an argument or result holds a {type(value).__name__}, which is not a tuple, list, dictionary, named tuple or dataclass"
-    raise InvalidProgramError(why, remedy="take and return plain containers of arrays")
-
-
-def _by_leaf(value: Mapping) -> list[Any]:
-    """The keys in the order of the leaves: frameworks order dictionaries differently, the numbers tell. What has none stays where it is."""
-    numbers, last = {}, -1
-    for key in value:
-        least = _least_leaf(value[key])
-        last = numbers[key] = last if least < 0 else least
-    return sorted(value, key=numbers.__getitem__)
-
-
-def _least_leaf(value: Any) -> int:
-    """The number of the first leaf, -1 if there is none."""
-    if isinstance(value, int):
-        return value
-    if value is None or isinstance(value, Constant):
-        return -1
-    children = value.values() if isinstance(value, Mapping) else value if isinstance(value, (tuple, list)) else vars(value).values()
-    return min((leaf for leaf in map(_least_leaf, children) if leaf >= 0), default=-1)
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, functools.partial):
+        return {"args": value.args, "keywords": value.keywords}
+    return dict(getattr(value, "__dict__", {}))
