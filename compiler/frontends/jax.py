@@ -50,7 +50,7 @@ def _checks_left_to_us() -> list[jax.export.DisabledSafetyCheck]:
 
 def import_jax(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any], context: ir.Context) -> Imported:
     """Raises InvalidProgramError where JAX cannot trace or export the function."""
-    narrows = not jax.config.jax_enable_x64
+    narrows = jax.dtypes.canonicalize_dtype(np.int64) != np.int64
     if isinstance(source, jax.stages.Lowered):
         return replace(_lowered(source, context), narrows=narrows)
     exported = _as_exported(source, examples, keywords)
@@ -213,7 +213,7 @@ def jax_reference(source: Any, examples: Sequence[Any], given: Mapping[str, Any]
 
 
 def _as_given(aval: Any, value: np.ndarray) -> Any:
-    return jax.random.wrap_key_data(value, impl=aval.dtype._impl) if is_key(aval) else value
+    return jax.random.wrap_key_data(jax.numpy.asarray(value), impl=aval.dtype._impl) if is_key(aval) else value
 
 
 def _example(leaf: Any, plain: Any, rng: np.random.Generator) -> np.ndarray:
