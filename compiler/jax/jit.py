@@ -15,6 +15,7 @@ from hloom.passes.fused.planner.policy import PolicySource
 
 from .primitive import Options, bind
 
+_CONFIG: Any = jax.config
 _PLACES = {"in_shardings", "out_shardings", "device", "backend"}
 
 
@@ -42,6 +43,8 @@ def jit(
 
     @functools.wraps(function)
     def whole(*args: Any, **kwargs: Any) -> Any:
+        if _CONFIG.jax_disable_jit:
+            return function(*args, **kwargs)
         leaves, structure = jax.tree.flatten((args, kwargs))
         traced = [index for index, leaf in enumerate(leaves) if isinstance(leaf, jax.core.Tracer)]
         made: Any = None

@@ -25,7 +25,7 @@ from jax.extend.core import ClosedJaxpr, Primitive, jaxpr_as_fun
 from jax.interpreters import ad, batching, mlir
 
 from hloom.dialects.target import TargetView
-from hloom.passes.errors import CompileError
+from hloom.passes.errors import CompileError, UnsupportedOpError
 from hloom.passes.fused.planner.policy import Policy, PolicySource
 from hloom.runtime.cpu import CpuDevice
 from hloom.runtime.executable import Executable
@@ -63,7 +63,10 @@ def bind(function: Callable[..., Any], options: Options, *operands: Any, donated
     """
     closed = jax.make_jaxpr(function)(*operands)
     if others := closed.effects - compiled_effects():
-        warnings.warn(f"hloom leaves a function to XLA: it has effects ({', '.join(map(str, others))})", stacklevel=2)
+        told = f"it has effects ({', '.join(map(str, others))})"
+        if not options.fallback:
+            raise UnsupportedOpError(f"hloom does not compile the function: {told}", remedy="leave it to XLA: fallback=True, or jax.jit")
+        warnings.warn(f"hloom leaves a function to XLA: {told}", stacklevel=2)
         return list(jaxpr_as_fun(closed)(*operands))
     outer = [value for value in closed.consts if isinstance(value, jax.core.Tracer)]
     given = [*outer, *operands]

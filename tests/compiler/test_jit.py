@@ -212,6 +212,22 @@ def test_effects_that_are_left_to_xla(program, warning, capfd):
         same(hloom.jit(program)(jnp.float32(1)), jnp.float32(2))
     jax.effects_barrier()
     assert "x is 1.0" in capfd.readouterr().out
+    with pytest.raises(hloom.UnsupportedOpError, match=warning):
+        hloom.jit(program, fallback=False)(jnp.float32(1))
+
+
+def test_without_jit():
+    """`jax.disable_jit` runs a function op by op, on values that can be looked at."""
+    seen = []
+
+    @hloom.jit
+    def program(x):
+        seen.append(float(x))
+        return jnp.sin(x) * 2
+
+    with jax.disable_jit():
+        same(program(jnp.float32(1)), 2 * jnp.sin(jnp.float32(1)))
+    assert seen == [1.0]
 
 
 def test_what_is_not_compiled_is_left_to_xla_or_refused(monkeypatch):
