@@ -23,8 +23,8 @@ Groups whose contractions compute what they sum over (`hloom.recomputed`, recomp
 reduced (attention/products.py; by wgmma attention/warpgroup_products.py).
 
 Must hold: the linalg stage; `hloom.online` tells that the sum can be rescaled (join-contractions). Declined: groups without either, targets
-that are no GPUs, and groups whose values are not indexed linearly by the loops of the first contraction (attention/forms.py): they are
-tiled as other groups are, and the rows between the contractions then stay in a block's memory.
+that are no GPUs, and groups whose values are not indexed linearly by the loops of the first contraction, or are read in part, as one row of
+the result (attention/forms.py): they are tiled as other groups are, and the rows between the contractions then stay in a block's memory.
 """
 
 from __future__ import annotations

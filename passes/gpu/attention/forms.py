@@ -15,7 +15,7 @@ from ...common.affine import evaluate, used_dims
 from ...common.axes import TileOp
 from ...common.edge import RESHAPES, reassociation
 from ...common.linear_index import LinearIndex, Loop, NotLinear, linear_results
-from ...common.rewriting import walk
+from ...common.rewriting import shape_of, walk
 from ...common.storage import row_major
 from ..contraction.contraction import address_of
 
@@ -88,11 +88,15 @@ def follow(
 
 
 def loops_by(tile: TileOp, forms: Forms, own: int | None) -> list[LinearIndex] | None:
-    """The group's index that each loop of an op is, `own` where no operand tells it. None where two operands tell different ones."""
+    """The group's index that each loop of an op is, `own` where no operand tells it. None where two operands tell different ones, and where
+    one is read in part: an op is evaluated at each point of the group."""
     found: dict[int, LinearIndex] = {}
     for value, affine_map in zip([*tile.inputs, *tile.inits], tile.maps):
         if value not in forms:
             continue
+        read = {dim for expr in affine_map.results for dim in used_dims(expr)}
+        if prod(tile.extents[dim] for dim in read) != prod(shape_of(value)):
+            return None
         for loop, index in solved(affine_map, forms[value], tile.extents).items():
             if found.setdefault(loop, index) != index:
                 return None
