@@ -203,7 +203,8 @@ def like(x: Any, shape: Sequence[int], dtype: Any) -> Any:
 
 def update(b: Builder, made: Made) -> Made:
     """A value of the same type: changed in places, moved, or made of another."""
-    x, other = made.value, b.pick(full=True).value
+    x = made.value
+    other = b.pick(full=True, exact=not (is_float(x) or is_complex(x))).value  # a float that is rounded otherwise may be another integer
     if not x.size:
         raise Unsuitable
     axis, new = b.axis(x), like(other, x.shape, x.dtype)
