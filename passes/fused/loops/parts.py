@@ -2,7 +2,8 @@
 
 Results that need each other are one part, a nest over the dimensions of the largest; a result that is the same for all of its elements (a
 counter, a key) and is wanted after the loop is a part of its own. A short dimension along which the body mixes elements is no dimension of
-the tile: each of its elements is a scalar. What is written turn by turn (streams.py) has the turns as one more dimension.
+the tile: each of its elements is a scalar, which the tile's elements would else compute each for itself. What is written turn by turn
+(streams.py) has the turns as one more dimension.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from math import prod
 
 from torch_mlir import ir
 
+from hloom.dialects.target import target_of
+
 from ...common.index_expression import ZERO, Expr, Point, loop
 from ...stablehlo.rules.loops import find_counter
 from ..planner.codes import Code
@@ -21,9 +24,12 @@ from .nodes import Loop, Node
 from .rules import follow
 from .streams import Stream, stream_of
 from .trace import Obstacle, Tracer, used_results
+from .work import work_of_turn
 
 MOST_APART = 16
 """A longer dimension is one of the tile."""
+LESS = 5
+"""A dimension that could be one of the tile is none where that saves one op in so many: its elements are then put together."""
 
 
 @dataclass
@@ -41,6 +47,11 @@ class Part:
     @property
     def points(self) -> int:
         return prod(self.extents)
+
+    def vectors(self, lanes: int) -> int:
+        """What vectors of so many lanes compute in a turn."""
+        varying, same = work_of_turn(self.tracer.nodes, self.outer)
+        return -(-self.points // lanes) * varying + same
 
     @property
     def down(self) -> bool:
@@ -86,23 +97,40 @@ def parts_of(op: ir.Operation) -> list[Part]:
 
 
 def _part(results: _Results, number: int) -> Part:
-    """The part that result `number` is the largest of: with as many of its dimensions in the tile as can be."""
-    shape = results.shape(number)
+    """The part that result `number` is the largest of: with as many of its dimensions in the tile as can be, but of a CPU's vectors fewer
+    where they then compute less."""
+    shape, target = results.shape(number), target_of(results.op)
     short = sorted((d for d, extent in enumerate(shape) if 1 < extent <= MOST_APART), key=lambda d: (shape[d], d))
     refused: Obstacle | None = None
+    found: Part | None = None
     for count in range(len(short) + 1):
         apart = short[:count]
-        if prod(shape[d] for d in apart) > MOST_APART:
-            break
         tiled = [d for d, extent in enumerate(shape) if extent > 1 and d not in apart]
+        if prod(shape[d] for d in apart) > MOST_APART or (found is not None and not (tiled and target.kind == "cpu" and _mixes(found))):
+            break
         part = Part(Tracer(results.op, follow), [shape[d] for d in tiled])
         try:
             _add(part, results, number, [tiled.index(d) if d in tiled else None for d in range(len(shape))])
-            return part
         except Obstacle as obstacle:
             refused = refused or obstacle
-    assert refused is not None
-    raise refused
+            continue
+        lanes = target.lanes(32)
+        if found is None or LESS * part.vectors(lanes) <= (LESS - 1) * found.vectors(lanes):
+            found = part
+    if found is None:
+        assert refused is not None
+        raise refused
+    return found
+
+
+def _mixes(part: Part) -> bool:
+    """Whether an element needs others of a carry: in a tile over them each would compute these for itself."""
+    loop = part.outer
+    return any(
+        index.is_constant and extent > 1
+        for carry, point in loop.slots
+        for index, extent in zip(point, ir.RankedTensorType(loop.op.results[carry].type).shape)
+    )
 
 
 def _add(part: Part, results: _Results, number: int, axes: list[int | None]) -> None:

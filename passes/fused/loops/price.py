@@ -18,16 +18,13 @@ from torch_mlir import ir
 from hloom.dialects.storage import byte_size
 from hloom.dialects.target import TargetView
 
-from ...common.ops import FREE, OPS, is_elementwise, kind_of
+from ...common.ops import FREE, is_elementwise, kind_of
 from ..planner.cost import SECOND
-from .nodes import Computed, Dot, Element, Folded, Loop, Node, Scope
+from .nodes import Loop, Node
 from .parts import Part
-from .rules import region_ops
 from .trace import inside
+from .work import UNKNOWN, turns_of, work_of
 
-UNKNOWN = 4
-GATHERED = 8
-"""An element that does not lie beside its neighbour's costs so many operations."""
 CHUNK = 4
 """Vectors that a CPU's kernel computes together."""
 REGISTERS = 16
@@ -102,35 +99,12 @@ def _turn(part: Part, outer: Loop) -> _Turn:
     for node in part.tracer.nodes:
         if not node.scope.depth:
             continue
-        times, work = _turns(node.scope, outer), _work(node)
+        times, work = turns_of(node.scope, outer), work_of(node)
         varying += work * times if node.varies else 0
         same += 0 if node.varies else work * times
         chains[node] = work * times + max((chains.get(each, 0) for each in node.operands), default=0)
         longest = max(longest, chains[node])
     return _Turn(varying, same, longest)
-
-
-def _turns(scope: Scope, outer: Loop) -> int:
-    """How often a turn of the outer loop computes what lies in that scope."""
-    times, at = 1, scope
-    while at.loop is not None and at.loop is not outer:
-        times *= UNKNOWN if at.loop.trips is None else at.loop.trips
-        assert at.parent is not None
-        at = at.parent
-    return times
-
-
-def _work(node: Node) -> int:
-    if isinstance(node, Computed):
-        return OPS[node.op.name].work
-    if isinstance(node, Folded):
-        return (len(node.operands) - 1) * region_ops(node.op)
-    if isinstance(node, Dot):
-        return len(node.operands)
-    if isinstance(node, Element) and node.varies:
-        last = node.point[-1] if node.point else None
-        return 1 if last is not None and last.dims else GATHERED
-    return 0
 
 
 def _kernels(loop: ir.Operation) -> tuple[int, int]:
