@@ -45,6 +45,34 @@ def test_parts_of_tiles(extents, shift, target):
     )
 
 
+@settings(max_examples=4, deadline=None)
+@given(st.lists(_WIDTHS, min_size=2, max_size=3), st.integers(2, 5), st.integers(0, 90), st.sampled_from(TARGETS))
+def test_steps_pairs_and_planes(widths, step, shift, target):
+    """Some of the elements of what is moved, pairs and triples that stand in turn, and planes of which each is computed otherwise."""
+    parts = [random(3, width) for width in widths]
+    whole, pairs = random(3, sum(widths) + 7), [random(3, width, 2) for width in widths]
+
+    def planes(x):
+        steps = [x.roll(-1, d) - x.roll(1, d) for d in (0, 1)]
+        return [torch.stack(steps), torch.stack([*steps, steps[0].exp() * 2], -1)]
+
+    compare(
+        [
+            lambda x, *parts: [
+                x.roll(shift, 1)[:, ::step] * 2,
+                F.pad(x, (3, 4))[:, 1::step],
+                torch.cat((x.roll(shift, 1), x), 1)[:, ::step],
+            ],
+            lambda x, *parts: [torch.cat(parts[len(widths) :], 1), torch.cat(parts[len(widths) :], 1).roll(shift, 1).flip(2) + 1],
+            lambda x, *parts: [F.pad(torch.stack((x, x.roll(shift, 1)), -1), (0, 0, step, 2)), *planes(x)],
+        ],
+        whole,
+        *parts,
+        *pairs,
+        target=target,
+    )
+
+
 @settings(max_examples=5, deadline=None)
 @given(st.lists(_WIDTHS, min_size=2, max_size=4), st.integers(0, 40), st.sampled_from(TARGETS))
 def test_reductions(widths, shift, target):

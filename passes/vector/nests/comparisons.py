@@ -36,9 +36,15 @@ def compared(op: ir.Operation, a: Rep, b: Rep, lanes: Lanes) -> bool | None:
     between = bounds(a - b, lanes)
     if between is None:
         return None
-    low, high = between
-    always = {
-        "slt": high < 0, "sle": high <= 0, "sgt": low > 0, "sge": low >= 0, "eq": low == high == 0, "ne": low > 0 or high < 0,
+    sure, possible = truth(predicate, *between) or (False, True)
+    return True if sure else None if possible else False
+
+
+def truth(predicate: str, low: int, high: int) -> tuple[bool, bool] | None:
+    """Whether a comparison of two numbers that differ by `low` to `high` holds for sure, and whether it can; None of unsigned ones."""
+    none, some = low == high == 0, low <= 0 <= high
+    holds = {
+        "slt": (high < 0, low < 0), "sle": (high <= 0, low <= 0), "sgt": (low > 0, high > 0), "sge": (low >= 0, high >= 0),
+        "eq": (none, some), "ne": (not some, not none),
     }  # fmt: skip
-    never = {"slt": low >= 0, "sle": low > 0, "sgt": high <= 0, "sge": high < 0, "eq": low > 0 or high < 0, "ne": low == high == 0}
-    return True if always.get(predicate) else False if never.get(predicate) else None
+    return holds.get(predicate)

@@ -7,7 +7,8 @@ loop, the index is that of the loop and where the tile begins: each piece is wha
 
 Must hold: what the loop's index is compared with is constant, and so is the extent of the loop, or of all tiles' loops together.
 Declined: more than six cuts, and more than eight pieces of several loops together, but of bodies that mostly choose what
-they read, as those of concatenations of many: little of them is left in a piece. Bodies of many ops, of loops other than the vector loop.
+they read, as those of concatenations of many: little of them is left in a piece. Bodies of many ops, of loops other than the vector loop,
+where much of them is left in the pieces.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from ...common.scalars import constant_integer
 from .body import Captured
 from .comparisons import PREDICATES
 from .lanes import Lanes
+from .left_over import Piece, ops_left
 from .nests import chunks
 from .work import Work
 
@@ -69,16 +71,26 @@ def cuts(works: list[Work], loop: int, shortest: int = 1) -> Cuts | None:
 
 
 def cuts_around(works: list[Work], loops: Sequence[int], inner: Cuts | None) -> dict[int, Cuts]:
-    """The cuts of loops around a vector loop that has the cuts `inner`, the outermost first, as far as the pieces are few."""
+    """The cuts of loops around a vector loop that has the cuts `inner`, the outermost first, as far as the pieces are few, or little of the
+    bodies is left in them."""
     found: dict[int, Cuts] = {}
     pieces = 1 if inner is None else len(inner.pieces())
     several = _MOST_PIECES if sum(work.body_size() for work in works) <= _SHORT_BODY else 0
     for loop in loops:
         known = cuts(works, loop)
-        if known is not None and pieces * len(known.pieces()) <= (several if pieces > 1 else max(several, _most_pieces(works))):
+        if known is None:
+            continue
+        most = several if pieces > 1 else max(several, _most_pieces(works))
+        if pieces * len(known.pieces()) <= most or pieces * _left(works, loop, known) <= _MOST_PIECES * _SHORT_BODY:
             found[loop] = known
             pieces *= len(known.pieces())
     return found
+
+
+def _left(works: list[Work], loop: int, known: Cuts) -> int:
+    """How many ops are left of the bodies in all pieces of a loop."""
+    pieces = [{loop: Piece(known.base, low, end - 1)} for low, end in known.pieces()]
+    return sum(ops_left(work.block, piece) for work in works if work.block is not None for piece in pieces)
 
 
 def _most_pieces(works: list[Work]) -> int:
@@ -122,32 +134,47 @@ def _is_rest(size: ir.Value, base: ir.Value, total: int) -> bool:
     return any(expression == left for expression in ir.AffineMapAttr(made.attributes["map"]).value.results)
 
 
+@dataclass(frozen=True)
+class _Line:
+    """A value that is `factor` times the loop's index, or the index and `base` from outside, and `offset`."""
+
+    base: ir.Value | None = None
+    factor: int = 1
+    offset: int = 0
+
+    def reaches(self, number: int) -> int:
+        """Where it is `number` or more for the first time."""
+        return -((self.offset - number) // self.factor)
+
+
 def _turns(block: ir.Block, loop: int) -> set[tuple[ir.Value | None, int]]:
     """The values of the loop's index, or of it and a value from outside, from which on a comparison or clamp of it gives something else."""
-    ahead: dict[ir.Value, tuple[ir.Value | None, int]] = {}  # values that are the loop's index, one from outside and so much
+    lines: dict[ir.Value, _Line] = {}
     found: set[tuple[ir.Value | None, int]] = set()
     for op in ops_in(block):
         if op.name == "linalg.index" and ir.IntegerAttr(op.attributes["dim"]).value == loop:
-            ahead[op.results[0]] = None, 0
-        if len(op.operands) != 2 or op.operands[0] not in ahead:
+            lines[op.results[0]] = _Line()
+        if len(op.operands) != 2 or op.operands[0] not in lines:
             continue
-        (base, offset), other = ahead[op.operands[0]], op.operands[1]
+        line, other = lines[op.operands[0]], op.operands[1]
         number = constant_integer(other)
         if number is None:
-            if op.name == "arith.addi" and base is None and is_block_argument(other):
-                ahead[op.results[0]] = other, offset
+            if op.name == "arith.addi" and line.base is None and line.factor == 1 and is_block_argument(other):
+                lines[op.results[0]] = replace(line, base=other)
         elif op.name in ("arith.addi", "arith.subi"):
-            ahead[op.results[0]] = base, offset + (number if op.name == "arith.addi" else -number)
+            lines[op.results[0]] = replace(line, offset=line.offset + (number if op.name == "arith.addi" else -number))
+        elif op.name == "arith.muli" and number > 0:
+            lines[op.results[0]] = _Line(line.base, line.factor * number, line.offset * number)
         elif op.name in ("arith.maxsi", "arith.minsi"):
-            found.add((base, number - offset + (op.name == "arith.minsi")))
-            ahead[op.results[0]] = base, offset
+            found.add((line.base, line.reaches(number + (op.name == "arith.minsi"))))
+            lines[op.results[0]] = line
         elif op.name == "arith.cmpi":
-            found |= {(base, cut) for cut in _steps(op, number - offset)}
+            found |= {(line.base, line.reaches(place)) for place in _steps(op, number)}
     return found
 
 
 def _steps(op: ir.Operation, number: int) -> set[int]:
-    """Where a comparison with `number` turns."""
+    """What a number reaches where its comparison with `number` turns."""
     predicate = PREDICATES[ir.IntegerAttr(op.attributes["predicate"]).value]
     return {"slt": {number}, "sge": {number}, "sle": {number + 1}, "sgt": {number + 1}}.get(predicate, {number, number + 1})
 

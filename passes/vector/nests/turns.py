@@ -7,14 +7,16 @@ stores all of them at once; what it reads of other pairs is loaded in one piece 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hloom.dialects.target import TargetView
 
-from ...common.control_flow import nest_each
 from ...common.linear_index import LinearIndex
 from ...common.tiled_function import size_bound
 from .body import Captured, LanesBody
 from .lanes import Lanes, Rep
 from .nests import chunks, lane_count, point_indices
+from .segments import Reach, cuts, cuts_around, nest_cut, segments
 from .windows import is_surrounded
 from .work import Point, Work, stride_along
 
@@ -91,17 +93,24 @@ def emit_in_turn(works: list[Work], along: int, captured: Captured, target: Targ
     outer = [d for d in range(last) if d != along]
     one = max(1, target.vector_bits // max(work.widest() for work in works))
 
-    def at(indices: list[LinearIndex]) -> None:
+    following = cuts(works, along, shortest=2)
+    around = cuts_around(works, outer, following)
+    count = lane_count(works, along, target, max(1, _REGISTERS // turn))
+
+    def at(indices: list[LinearIndex], reach: Reach) -> None:
         def chunk(start: LinearIndex, lanes: Lanes) -> None:
-            fixed = dict(zip(outer, indices))
+            fixed, lanes = dict(zip(outer, indices)), replace(lanes, reach={**lanes.reach, **reach})
             places = [point_indices(len(extents), {**fixed, last: LinearIndex(constant=n)}, along, start, lanes) for n in range(turn)]
             points = [Point(lanes, place, captured) for place in places]
             for work in works:
                 _compute(work, points)
 
-        chunks(extents[along], lane_count(works, along, target, max(1, _REGISTERS // turn)), one, chunk)
+        if following is None:
+            chunks(extents[along], count, one, chunk)
+        else:
+            segments(extents[along], following, captured, count, one, chunk)
 
-    nest_each([extents[d] for d in outer], at)
+    nest_cut([(extents[d], around.get(d)) for d in outer], captured, at)
 
 
 def _compute(work: Work, points: list[Point]) -> None:
