@@ -34,23 +34,43 @@ def _as_its_algorithm_says(op: ir.Operation) -> list[ir.Value] | None:
     return list(create(op.name, [op.results[0].type], operands, **attributes).results)
 
 
-def _with_ones(op: ir.Operation) -> list[ir.Value] | None:
-    """A product with ones sums the other operand along what is contracted, as the gradient of a sum does. Halves are summed in f32."""
-    ones = next((side for side, value in enumerate(op.operands) if splat_value(value) == 1), None)
-    if ones is None:
+def _with_one_number(op: ir.Operation) -> list[ir.Value] | None:
+    """A product with a matrix whose elements are all one number sums the other operand, times that, along what is contracted, as the
+    gradients of sums and means do. Halves are summed in f32."""
+    alike = next((side for side, value in enumerate(op.operands) if _is_one_number(value)), None)
+    if alike is None:
         return None
     dims, kind = DotDims.of(op), ir.RankedTensorType(op.results[0].type)
-    other = 1 - ones
+    other = 1 - alike
     element = ir.F32Type.get() if str(kind.element_type) in _HALVES else kind.element_type
     operand = op.operands[other]
     if not isinstance(element, (ir.FloatType, ir.IntegerType)) or element.width < build.element_of(operand).width or element.width == 1:
         return None
-    total = build.sum_along(build.convert(operand, element), dims.contracting[other])
+    summed = build.convert(operand, element)
+    if splat_value(op.operands[alike]) != 1:
+        summed = build.multiply(summed, _spread(op.operands[alike], build.shape_of(operand), element))
+    total = build.sum_along(summed, dims.contracting[other])
     left_over = sorted((*dims.batch[other], *dims.free(other)))
     total = build.transpose(total, [left_over.index(d) for d in (*dims.batch[other], *dims.free(other))])
     batches, left = len(dims.batch[0]), len(dims.free(0))
     kept = [*range(batches), *range(batches + (0 if other == 0 else left), batches + (left if other == 0 else kind.rank - batches))]
     return [build.broadcast(build.convert(total, kind.element_type), list(kind.shape), kept)]
+
+
+def _is_one_number(value: ir.Value) -> bool:
+    """Whether all elements are one number: of a constant, or a scalar that is broadcast."""
+    op = defining_op(value)
+    scalar = op is not None and op.name == "stablehlo.broadcast_in_dim" and not build.shape_of(op.operands[0])
+    return scalar or splat_value(value) is not None
+
+
+def _spread(value: ir.Value, shape: list[int], element: ir.Type) -> ir.Value:
+    """The number that all elements of a value are, in another shape and type."""
+    number, op = splat_value(value), defining_op(value)
+    if number is not None:
+        return build.full(build.tensor(shape, element), number)
+    assert op is not None
+    return build.broadcast(build.convert(op.operands[0], element), shape, [])
 
 
 def _with_shared_right(op: ir.Operation) -> list[ir.Value] | None:
@@ -76,4 +96,4 @@ def _with_shared_right(op: ir.Operation) -> list[ir.Value] | None:
     return [DotDims(batch, contracting, (dims.ranks[0], len(remaining))).emit(op, op.operands[0], right, op.results[0].type)]
 
 
-DOTS: dict[str, list[Rule]] = {"stablehlo.dot_general": [_as_its_algorithm_says, _with_ones, _with_shared_right]}
+DOTS: dict[str, list[Rule]] = {"stablehlo.dot_general": [_as_its_algorithm_says, _with_one_number, _with_shared_right]}

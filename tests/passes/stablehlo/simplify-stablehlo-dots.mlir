@@ -24,15 +24,38 @@ func.func @right(%w: tensor<3x4x16xf16>) -> tensor<3x8x16xf16> {
 
 // -----
 
-// Declined: Twos would round otherwise, and a product of truth values is no sum.
+// Changed: A product with one number, as the gradient of a mean is: each element is multiplied before it is summed, as in the product.
+// CHECK-LABEL: func.func @halves(
+// CHECK: %[[H:.*]] = stablehlo.constant dense<5.000000e-01> : tensor<8x4xf32>
+// CHECK: %[[M:.*]] = stablehlo.multiply %arg0, %[[H]]
+// CHECK: %[[S:.*]] = stablehlo.reduce(%[[M]] init: %{{.*}}) applies stablehlo.add across dimensions = [1]
+// CHECK: stablehlo.broadcast_in_dim %[[S]], dims = [0] : (tensor<8xf32>) -> tensor<8x16xf32>
+func.func @halves(%x: tensor<8x4xf32>) -> tensor<8x16xf32> {
+  %halves = stablehlo.constant dense<0.5> : tensor<4x16xf32>
+  %0 = stablehlo.dot_general %x, %halves, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>
+  return %0 : tensor<8x16xf32>
+}
+
+// CHECK-LABEL: func.func @known_at_run_time(
+// CHECK: %[[B:.*]] = stablehlo.broadcast_in_dim %arg1, dims = [] : (tensor<f32>) -> tensor<4x16xf32>
+// CHECK: %[[M:.*]] = stablehlo.multiply %arg0, %[[B]]
+// CHECK: %[[S:.*]] = stablehlo.reduce(%[[M]] init: %{{.*}}) applies stablehlo.add across dimensions = [0]
+// CHECK: stablehlo.broadcast_in_dim %[[S]], dims = [1] : (tensor<16xf32>) -> tensor<8x16xf32>
+func.func @known_at_run_time(%w: tensor<4x16xf32>, %s: tensor<f32>) -> tensor<8x16xf32> {
+  %all = stablehlo.broadcast_in_dim %s, dims = [] : (tensor<f32>) -> tensor<8x4xf32>
+  %0 = stablehlo.dot_general %all, %w, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>
+  return %0 : tensor<8x16xf32>
+}
+
+// -----
+
+// Declined: A product of truth values is no sum.
 // CHECK-LABEL: func.func @declined(
-// CHECK-COUNT-2: stablehlo.dot_general
-func.func @declined(%x: tensor<8x4xf32>, %p: tensor<8x4xi1>) -> (tensor<8x16xf32>, tensor<8x16xi1>) {
-  %twos = stablehlo.constant dense<2.0> : tensor<4x16xf32>
+// CHECK: stablehlo.dot_general
+func.func @declined(%p: tensor<8x4xi1>) -> tensor<8x16xi1> {
   %true = stablehlo.constant dense<true> : tensor<4x16xi1>
-  %0 = stablehlo.dot_general %x, %twos, contracting_dims = [1] x [0] : (tensor<8x4xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>
-  %1 = stablehlo.dot_general %p, %true, contracting_dims = [1] x [0] : (tensor<8x4xi1>, tensor<4x16xi1>) -> tensor<8x16xi1>
-  return %0, %1 : tensor<8x16xf32>, tensor<8x16xi1>
+  %0 = stablehlo.dot_general %p, %true, contracting_dims = [1] x [0] : (tensor<8x4xi1>, tensor<4x16xi1>) -> tensor<8x16xi1>
+  return %0 : tensor<8x16xi1>
 }
 
 // -----
