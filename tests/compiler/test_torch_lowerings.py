@@ -13,6 +13,7 @@ torch = pytest.importorskip("torch")
 from torch_functions import Function  # noqa: E402
 
 import hloom  # noqa: E402
+from hloom.compiler.frontend import read_program  # noqa: E402
 from hloom.compiler.frontends import torch_registry  # noqa: E402
 from hloom.compiler.frontends.torch_lowerings import torch_decomposition, torch_lowering  # noqa: E402
 from hloom.passes.errors import PassFailure, UnsupportedOpError  # noqa: E402
@@ -211,6 +212,13 @@ def test_adaptive_pools(count: int) -> None:
             F.adaptive_max_pool2d(t, count, return_indices=True), F.adaptive_max_pool3d(z, count, return_indices=True),
         ), LINE, PLANE, VOLUME, TIES
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(("extent", "count", "table"), [(33, 7, "6x7"), (40, 50, "2x50"), (333, 4, "4x84")])
+def test_parts_are_looked_up_side_by_side(extent: int, count: int, table: str) -> None:
+    """First the first elements of all parts, in numbers of 32 bits, of which a register holds most; part by part where parts are long."""
+    program = read_program(torch.nn.AdaptiveAvgPool1d(count), (torch.randn(2, 3, extent),))
+    assert f"tensor<{table}xi32>" in str(program.module)
 
 
 def test_lp_pools() -> None:

@@ -245,21 +245,25 @@ class Parts:
     def reduce(self, values: Sequence[ir.Value], starts: Sequence[ir.Value], combine: build.Combine, *, repeats: bool) -> list[ir.Value]:
         """The values' parts reduced. A part that is shorter than others has its last element again if it `repeats`, else the start.
 
-        Rows come first: their parts are sums of whole lines, and few lines are left for the parts along them, which are looked up.
+        Rows come first: their parts are sums of whole lines, and few lines are left for the parts along them, which are looked up: first
+        the first elements of all parts, then the second ones, so that each lane has a part, or a column. Single rows of fewer parts than
+        a part has elements are looked up part by part.
         """
         if (windows := self.as_windows()) is not None:
             return windows.reduce(values, starts, combine)
+        rows = all(extent == 1 for extent in self.extents[:-1])
         for dimension, first, sizes, size in zip(self.dimensions, self.firsts, self.sizes, self._longest()):
-            places = first[:, None] + np.minimum(np.arange(size), sizes[:, None] - 1)
-            taken = constants.write(places.astype(np.int64), build.tensor(places.shape, ir.IntegerType.get_signless(64)))
+            places, lacks = first + np.minimum(np.arange(size)[:, None], sizes - 1), np.arange(size)[:, None] >= sizes
+            along = int(rows and size > len(sizes))
+            places, lacks = (each if along == 0 else each.T for each in (places, lacks))
+            taken = constants.write(places.astype(np.int32), build.tensor(places.shape, ir.IntegerType.get_signless(32)))
             values = [build.take(value, dimension, taken) for value in values]
             if not repeats:
                 shape = build.shape_of(values[0])
-                lacks = np.arange(size) >= sizes[:, None]
                 lacking = constants.write(lacks, build.tensor(lacks.shape, ir.IntegerType.get_signless(1)))
                 lacking = build.broadcast(lacking, shape, [dimension, dimension + 1])
                 values = [build.select(lacking, build.broadcast(start, shape, []), value) for value, start in zip(values, starts)]
-            values = build.reduce(values, starts, [dimension + 1], combine)
+            values = build.reduce(values, starts, [dimension + along], combine)
         return list(values)
 
 
