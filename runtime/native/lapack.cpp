@@ -90,6 +90,7 @@ template <typename T> void potrf(void **b, const int64_t *k) {
 
 // Matrices up to this size are done by the loops below: OpenBLAS takes longer to begin than to compute. Real numbers alone.
 constexpr int kSmall = 16;
+constexpr int kSmallFromRight = 8;
 
 // A singular triangle is left to BLAS: which of the infinities are NaN follows from its order.
 template <typename T> bool has_zero_on_diagonal(int m, const T *a) {
@@ -108,6 +109,20 @@ template <typename T> void small_trsm(int m, int n, bool lower, bool transposed,
       const T known = x[i];
       for (int r = first; r < last; ++r) x[r] -= known * (transposed ? a[r * m + i] : a[i * m + r]);
     }
+}
+
+// X op(A) = B, a column of X after the other, all of its rows at once.
+template <typename T> void small_trsm_from_right(int m, int n, bool lower, bool transposed, bool unit, const T *a, T *x) {
+  const bool forward = lower == transposed;
+  for (int step = 0; step < n; ++step) {
+    const int i = forward ? step : n - 1 - step, first = forward ? i + 1 : 0, last = forward ? n : i;
+    T *known = x + i * m;
+    for (int row = 0; row < m && !unit; ++row) known[row] /= a[i * n + i];
+    for (int c = first; c < last; ++c) {
+      const T factor = transposed ? a[i * n + c] : a[c * n + i];
+      for (int row = 0; row < m; ++row) x[c * m + row] -= known[row] * factor;
+    }
+  }
 }
 
 // As LAPACK's getf2; the info of a matrix, the number of its first pivot that is zero.
@@ -141,8 +156,8 @@ template <typename T> void trsm(void **b, const int64_t *k) {
   T one = 1, *a = at<T>(b, 0), *x = at<T>(b, 2);
   for (int64_t i = 0; i < k[0]; ++i, a += int64_t(order) * order, x += int64_t(m) * n) {
     if constexpr (!kComplex<T>)
-      if (m <= kSmall && side == 'L' && (diag == 'U' || !has_zero_on_diagonal(m, a))) {
-        small_trsm(m, n, uplo == 'L', trans != 'N', diag == 'U', a, x);
+      if (order <= (side == 'L' ? kSmall : kSmallFromRight) && (side == 'L' || m <= kSmall) && (diag == 'U' || !has_zero_on_diagonal(order, a))) {
+        (side == 'L' ? small_trsm<T> : small_trsm_from_right<T>)(m, n, uplo == 'L', trans != 'N', diag == 'U', a, x);
         continue;
       }
     fortran<T, 4>(k_trsm, &side, &uplo, &trans, &diag, &m, &n, &one, a, &lead, x, &lead_x);
