@@ -109,13 +109,14 @@ def checked(union: Union, p: Group, c: Group, values: Sequence[Value], limits: L
 def _chosen_across(union: Union, p: Group, c: Group) -> Refusal | None:
     """Why a loop does not compute what is chosen by its place where its lanes lie along another of its dims than p's: what all lanes read
     alike is turned in registers, what they choose would be gathered element by element. Of a few elements, each is chosen for many
-    lanes at once."""
+    lanes at once, and where all lanes are at one place, as at each of the columns of indices that a gather reads, no lane chooses."""
     if not p.chooses or not p.iterates or not c.iterates or p.moves_only or not c.parallel:
         return None
     lanes = c.parallel[-1]
     if c.axes[lanes].extent <= MOST_IN_TURN:
         return None
-    moved = [{axis for axis, to in image.items() if lanes in to.dims} for image in union.images]
+    choosing = [image for image in union.images if image[p.parallel[-1]].dims]
+    moved = [{axis for axis, to in image.items() if lanes in to.dims} for image in choosing]
     if any(axes and p.parallel[-1] not in axes for axes in moved):
         return Refusal(Code.NOT_TILEABLE, "what is chosen by its place would be gathered across the lanes")
     return None

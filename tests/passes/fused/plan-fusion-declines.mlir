@@ -342,6 +342,20 @@ func.func @main(%x: tensor<300x512xf32>) -> tensor<512x300xf32> {
 
 // -----
 
+// Changed: All lanes read the same column of the indices, then the next one: nothing is chosen, and the columns are joined nowhere.
+// CHECK-LABEL: func.func @main
+// CHECK: call @fusion_0
+// CHECK-NOT: call @fusion_1
+func.func @main(%x: tensor<33x35xf32>, %a: tensor<5003x1xi32>, %b: tensor<5003x1xi32>) -> tensor<5003xf32> {
+  %c = stablehlo.constant dense<3> : tensor<5003x1xi32>
+  %0 = stablehlo.add %a, %c : tensor<5003x1xi32>
+  %1 = stablehlo.concatenate %0, %b, dim = 1 : (tensor<5003x1xi32>, tensor<5003x1xi32>) -> tensor<5003x2xi32>
+  %2 = "stablehlo.gather"(%x, %1) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>}> : (tensor<33x35xf32>, tensor<5003x2xi32>) -> tensor<5003xf32>
+  return %2 : tensor<5003xf32>
+}
+
+// -----
+
 // Changed: Of a few columns each is chosen for many lanes at once, as cross products are.
 // CHECK-LABEL: func.func @main
 // CHECK: call @fusion_0
