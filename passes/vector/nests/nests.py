@@ -13,6 +13,7 @@ from math import prod
 from torch_mlir import ir
 from torch_mlir.dialects import arith, vector
 
+from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
 from ...common.control_flow import LoopBound, for_each, if_then
@@ -26,6 +27,9 @@ from .work import Work, stride_along
 _LONG_BODY = 512
 """A body of more ops gets chunks of half the width: with more lanes, more values would be spilled than are computed in parallel."""
 
+_APART = 8
+"""An element that is gathered takes as long as so many that are loaded."""
+
 _MOST_CHUNKS = 64
 """At most this many chunks are emitted one by one, where it then is known which elements each reads."""
 
@@ -38,14 +42,22 @@ def vector_loop(works: list[Work]) -> int | None:
 
 
 def _scattered(work: Work, dim: int) -> int:
-    """The number of elements of operands that are neither contiguous nor constant along the loop `dim`. Results count twice, since inputs
-    can be transposed in registers first (packing.py)."""
+    """The number of elements of operands that are neither contiguous nor constant along the loop `dim`, times `_APART`. Results count
+    twice, since inputs can be transposed in registers first (packing.py)."""
     total = 0
     for number, (m, storage) in enumerate(zip(work.maps, [*work.inputs, *work.outputs])):
-        if isinstance(storage, Storage) and stride_along(m, storage, dim) not in (-1, 0, 1):
+        stride = stride_along(m, storage, dim) if isinstance(storage, Storage) else 0
+        if isinstance(storage, Storage) and stride not in (-1, 0, 1):
             moving = [d for d in range(m.n_dims) if stride_along(m, storage, d) != 0]
-            total += prod(size_bound(work.extents[d]) for d in moving) * (1 if number < len(work.inputs) else 2)
+            total += prod(size_bound(work.extents[d]) for d in moving) * (
+                _reads(storage, stride) if number < len(work.inputs) else 2 * _APART
+            )
     return total
+
+
+def _reads(storage: Storage, stride: int | None) -> int:
+    """How many elements are loaded for each of an input that are so far apart (lanes.py); `_APART` for those that are gathered."""
+    return min(abs(stride), _APART) if stride is not None and element_bytes(storage.element) >= 4 else _APART
 
 
 def _contiguous(works: list[Work], dim: int) -> int:

@@ -87,3 +87,31 @@ func.func private @rows_and_all(%x: tensor<47x16xf32>) -> (tensor<47xf32>, tenso
   }
   return %r#0, %r#1 : tensor<47xf32>, tensor<f32>
 }
+
+// -----
+
+// Changed: Both parts of complex numbers lie two apart along the sum, and far apart along the rows: lanes are steps of the sum, whose
+// numbers are loaded with what lies between.
+// CHECK-LABEL: func.func private @real_parts(
+// CHECK-NOT: vector.gather
+// CHECK: vector.reduction <add>
+#part = affine_map<(d0, d1) -> (d0, d1, 0)>
+#rows = affine_map<(d0, d1) -> (d0)>
+func.func private @real_parts(%x: tensor<2x512x2xf32>, %y: tensor<2x512x2xf32>) -> tensor<2xf32> attributes {hloom.kind = "matmul"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<2xf32>
+  %r = scf.forall (%t) in (1) shared_outs(%o = %e) -> (tensor<2xf32>) {
+    %f = linalg.fill ins(%zero : f32) outs(%o : tensor<2xf32>) -> tensor<2xf32>
+    %c = linalg.generic {indexing_maps = [#part, #part, #rows], iterator_types = ["parallel", "reduction"]}
+        ins(%x, %y : tensor<2x512x2xf32>, tensor<2x512x2xf32>) outs(%f : tensor<2xf32>) {
+    ^bb0(%a: f32, %b: f32, %sum: f32):
+      %0 = arith.mulf %a, %b fastmath<contract> : f32
+      %1 = arith.addf %sum, %0 fastmath<contract> : f32
+      linalg.yield %1 : f32
+    } -> tensor<2xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %c into %o[0] [2] [1] : tensor<2xf32> into tensor<2xf32>
+    }
+  }
+  return %r : tensor<2xf32>
+}
