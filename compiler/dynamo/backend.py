@@ -17,7 +17,9 @@ from torch._functorch import config as functorch_config
 from torch._functorch.aot_autograd import SerializableAOTDispatchCompiler
 from torch._guards import TracingContext
 from torch.fx import GraphModule
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
+from hloom.passes.errors import CompileError, UnsupportedOpError
 from hloom.runtime.garbage import known_objects_kept
 
 from ..cache import key_of
@@ -31,6 +33,7 @@ from .weights import static_operands
 
 _CACHED: dict[str, Any] = {"bundled_autograd_cache": True, "force_non_lazy_backward_lowering": True}
 """torch keeps what AOTAutograd made as one entry, with the backward, which is asked for at once (and compiled late)."""
+_OF_DATA = "compute with all elements and choose by torch.where(mask, …, other)"
 
 
 trace_undisturbed()  # torch.compile imports this before the first trace
@@ -57,7 +60,11 @@ def backend(
         made |= {"decompositions": tracing.decompositions, "pre_grad_passes": tracing, "keep_inference_input_mutations": True}
         if any(isinstance(each, (list, tuple, dict)) for each in inputs):
             tracing(module, inputs)  # of graphs that take such nothing is kept, nor is a pass asked for
-        return aot_autograd(**made, partition_fn=partition)(module, inputs)
+        try:
+            return aot_autograd(**made, partition_fn=compilers.partition)(module, inputs)
+        except GuardOnDataDependentSymNode as error:  # torch's formula for a gradient, or its composition, asks for a size
+            why = str(error).partition(chr(10))[0]
+            raise UnsupportedOpError(f"torch asks for a size that depends on data: {why}", stage="input", remedy=_OF_DATA) from error
 
 
 class _Compilers:
@@ -73,7 +80,24 @@ class _Compilers:
         return BySizes(graph, compiled) if has_open_sizes(graph) else compiled(graph)
 
     def inference(self, graph: GraphModule, given: Sequence[Any]) -> Code:
+        self.select(graph)
         return self.forward(graph, given, static_operands() if self.chosen.bind else (), are_users=True)
+
+    def partition(self, joint: GraphModule, inputs: Sequence[Any], **options: Any) -> tuple[GraphModule, GraphModule]:
+        self.select(joint)
+        return partition(joint, inputs, **options)
+
+    def select(self, graph: GraphModule) -> None:
+        """What is selected by a mask is computed of all elements, as far as it can be."""
+        from ..frontends.torch_selections import without_selections
+
+        try:
+            if without_selections(graph.graph):
+                graph.recompile()
+        except CompileError:
+            if self.is_whole:
+                raise
+            graph.recompile()
 
     def backward(self, graph: GraphModule, given: Sequence[Any]) -> Code:
         from .graph import key_of_graph

@@ -32,6 +32,7 @@ from .torch_items import without_items
 from .torch_layouts import order_of_value, result_orders
 from .torch_open import OpenExport, has_open_shapes
 from .torch_registry import own_decompositions_first
+from .torch_selections import without_selections
 from .torch_trees import input_trees, structure_of
 
 
@@ -60,6 +61,7 @@ def import_exported(exported: torch.export.ExportedProgram, context: ir.Context)
         with own_decompositions_first(), warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # of torch's own use of its pytrees
             exported = decomposed(without_items(_plain(exported)))
+            without_selections(exported.graph)
     except CompileError:
         raise
     except Exception as error:

@@ -6,7 +6,7 @@ Before, in the exported graph:
 After:
     select = aten.index.Tensor(x, [i])
 
-Any other use of such a number is refused; a result that is one, where the results are read (torch.py).
+Other uses of such a number: torch_selections.py. A result that is one is read where the results are (torch.py).
 """
 
 from __future__ import annotations
@@ -14,15 +14,11 @@ from __future__ import annotations
 import torch
 from torch.fx import Node
 
-from hloom.passes.errors import UnsupportedOpError
-
-from .torch_import import line_of
-
 _ITEMS = (torch.ops.aten.item.default, torch.ops.aten._local_scalar_dense.default)
 
 
 def without_items(exported: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
-    """The program without such numbers: itself if it has none, else a new one. Raises UnsupportedOpError where one is needed."""
+    """The program without such places: itself if it has no such numbers, else a new one."""
     if not any(node.target in _ITEMS for node in exported.graph.nodes):
         return exported
     exported = exported.run_decompositions({})  # a copy: the program may be the user's own
@@ -31,12 +27,6 @@ def without_items(exported: torch.export.ExportedProgram) -> torch.export.Export
         node.target, node.args = torch.ops.aten.index.Tensor, (x, [*[None] * (dim % x.meta["val"].dim()), item.args[0]])
         if not item.users:
             exported.graph.erase_node(item)
-    for node in exported.graph.nodes:
-        if node.target in _ITEMS and any(user.op != "output" for user in node.users):
-            raise UnsupportedOpError(
-                "a number that the program reads from a tensor", op="aten.item", loc=line_of(node), stage="input",
-                remedy="compute with the tensor itself, without .item()",
-            )  # fmt: skip
     exported.graph_module.recompile()
     return exported
 

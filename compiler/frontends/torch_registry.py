@@ -21,6 +21,7 @@ What is registered later holds. hloom's own are in torch_lowerings/, one family 
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -30,6 +31,7 @@ import torch.utils._pytree as pytree
 from torch._C import DispatchKey
 from torch._decomp import decomposition_table
 from torch.autograd import forward_ad
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, has_free_unbacked_symbols
 from torch_mlir import ir
 from torch_mlir.extras.fx_decomp_util import get_decomposition_table
 
@@ -174,7 +176,25 @@ def decomposition_of(target: Any) -> Callable[..., Any] | None:
 def all_decompositions() -> dict[Any, Callable[..., Any]]:
     """The same of all ops, as a table for torch."""
     ops = dict.fromkeys([*get_decomposition_table(), *(overload for name in _decompositions for overload in overloads(name))])
-    return {op: function for op in ops if (function := decomposition_of(op)) is not None}
+    return {op: _of_known_sizes(function) for op in ops if (function := decomposition_of(op)) is not None}
+
+
+def depends_on_data(tensor: torch.Tensor) -> bool:
+    """Whether a size of the tensor does (how many elements a mask selects)."""
+    return has_free_unbacked_symbols(tensor)
+
+
+def _of_known_sizes(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The decomposition, but for tensors of whose sizes it asks what depends on data: of these the op stays (torch_selections.py)."""
+
+    @functools.wraps(function)
+    def decomposed(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except GuardOnDataDependentSymNode:
+            return NotImplemented
+
+    return decomposed
 
 
 @contextlib.contextmanager
@@ -252,6 +272,7 @@ def _wants_gradients(*values: Any) -> bool:
 
 def _where_differentiated(op: torch._ops.OpOverload, function: Callable[..., Any]) -> Callable[..., Any]:
     """The function where gradients are asked for, and it does not decline; else the op."""
+    function = _of_known_sizes(function)
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         if _wants_gradients(args, kwargs):

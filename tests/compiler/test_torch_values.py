@@ -138,7 +138,16 @@ def test_a_tensor_tells_the_place(place):
             assert torch.equal(torch.as_tensor(got), wanted)
 
 
-@pytest.mark.parametrize("function", [lambda x: x * x.sum().item(), lambda x: x[: x.sum().to(torch.int64).item()]])
-def test_a_number_read_from_a_tensor_is_refused_by_its_name(function):
-    with pytest.raises(hloom.CompileError, match=r"aten.item"):
-        hloom.compile(function, torch.ones(3))
+def test_a_number_read_from_a_tensor_is_computed_with():
+    def function(x):
+        total = x.sum().item()
+        return x * total, x.clamp(max=total / 4), torch.full((2,), total) + (total - 1) ** 2
+
+    x = torch.rand(3)
+    for call in (hloom.compile(function, x), torch.compile(function, backend="hloom", fullgraph=True)):
+        torch.testing.assert_close(tuple(call(x)), function(x))
+
+
+def test_a_size_read_from_a_tensor_is_refused_by_its_name():
+    with pytest.raises(hloom.CompileError, match=r"aten.slice"):
+        hloom.compile(lambda x: x[: x.sum().to(torch.int64).item()], torch.ones(3))

@@ -49,7 +49,7 @@ def multiply(op: TorchOp, x: Number, y: Number) -> ir.Value:
     return _product("multiply", op, x, y)
 
 
-@torch_lowering("aten.div.Tensor", "aten.div.Scalar")
+@torch_lowering("aten.div.Tensor", "aten.div.Scalar", "aten.true_divide")
 def divide(op: TorchOp, x: Number, y: Number) -> ir.Value:
     return _product("divide", op, x, y)
 

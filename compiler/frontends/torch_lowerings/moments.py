@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from ..torch_registry import torch_decomposition
+from ..torch_registry import depends_on_data, torch_decomposition, torch_differentiated
 
 
 @torch_decomposition("aten.var.correction")
@@ -60,8 +60,19 @@ def _moments(x: Tensor, dim: Sequence[int] | None, correction: float | None, kee
         count = count * x.shape[d]
     divisor = count - (1 if correction is None else correction)
     square = torch.view_as_real(apart).square().sum(-1) if x.is_complex() else apart * apart
-    variance = square.sum(dims, keepdim=True) / (divisor if divisor > 0 else 0.0)
+    variance = square.sum(dims, keepdim=True) / torch.sym_max(divisor, 0)
     if keepdim:
         return variance, mean
     kept = [size for d, size in enumerate(x.shape) if d not in dims]
     return variance.reshape(kept), mean.reshape(kept)
+
+
+@torch_differentiated("aten.var.correction")
+def var_of_data(x: Tensor, dim: Sequence[int] | None = None, *, correction: float | None = None, keepdim: bool = False) -> Tensor:
+    """Torch's formula for the gradient asks how many elements there are, which may depend on data."""
+    return var(x, dim, correction=correction, keepdim=keepdim) if depends_on_data(x) else NotImplemented
+
+
+@torch_differentiated("aten.std.correction")
+def std_of_data(x: Tensor, dim: Sequence[int] | None = None, *, correction: float | None = None, keepdim: bool = False) -> Tensor:
+    return std(x, dim, correction=correction, keepdim=keepdim) if depends_on_data(x) else NotImplemented

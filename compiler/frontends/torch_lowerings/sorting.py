@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch_mlir import ir
 
@@ -56,11 +58,15 @@ def _keys(x: torch.Tensor) -> torch.Tensor:
 
 
 @torch_decomposition("aten.kthvalue")
-def kthvalue(x: torch.Tensor, k: int, dim: int = -1, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
+def kthvalue(x: torch.Tensor, k: Any, dim: int = -1, keepdim: bool = False) -> tuple[torch.Tensor, torch.Tensor]:
     values, places = torch.sort(x, dim=dim, stable=True)
     if x.dim() == 0:
         return values, places
-    found = values.narrow(dim, k - 1, 1), places.narrow(dim, k - 1, 1)
+    if not isinstance(k, int):  # a size, which may depend on data
+        place = torch.full([1], k - 1, dtype=torch.int64, device=x.device)
+        found = values.index_select(dim, place), places.index_select(dim, place)
+    else:
+        found = values.narrow(dim, k - 1, 1), places.narrow(dim, k - 1, 1)
     return found if keepdim else (found[0].squeeze(dim), found[1].squeeze(dim))
 
 

@@ -1,0 +1,164 @@
+"""What a mask selects, computed of all elements: a tensor whose size depends on data is in no program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import hloom
+
+torch = pytest.importorskip("torch")
+F = torch.nn.functional
+
+WEIGHT = torch.linspace(-1, 1, 15).reshape(5, 3)
+CLASSES = torch.tensor([1, 4, 0, 2, 3, 3, 0])
+T = Any
+
+
+def written(change: Callable[[T], None]) -> Callable[[T], T]:
+    def function(x: T) -> T:
+        y = x.clone()
+        change(y)
+        return y
+
+    return function
+
+
+def doubled(y: T) -> None:
+    y[y > 0] *= 2
+
+
+def by_another_mask(y: T) -> None:
+    y[y > 0] = y[y > 0].sin() + 1
+
+
+def of_rows(y: T) -> None:
+    chosen = y[:, 0] > 0
+    y[chosen, 1] = y[chosen, 2] * 3
+
+
+def scaled(y: T) -> None:
+    chosen = y > 0
+    y[chosen] = (y[chosen] - y[chosen].mean()) / y[chosen].std()
+
+
+def experts(x: T) -> T:
+    """As Mixtral's: each expert is given its rows, and adds what it makes of them to these."""
+    weights, chosen = x[:, :3].softmax(-1).topk(2, -1)
+    result = torch.zeros(7, 3)
+    for expert, mask in enumerate(F.one_hot(chosen, 3).permute(2, 1, 0)):
+        place, row = torch.where(mask)
+        result.index_add_(0, row, (x[None, row].reshape(-1, 5) @ WEIGHT * (expert + 1)).tanh() * weights[row, place, None])
+    return result
+
+
+def attended(x: T) -> T:
+    rows = x[x[:, 0] > 0][None]
+    return F.scaled_dot_product_attention(x[None], rows, rows)
+
+
+def losses(x: T) -> T:
+    some = x[x > 0]
+    wanted = some.detach().sin()
+    return (
+        F.mse_loss(some, wanted)
+        + F.smooth_l1_loss(some, wanted)
+        + x.sum() / some.numel()
+        + F.cross_entropy(x[CLASSES > 1], CLASSES[CLASSES > 1])
+    )
+
+
+CASES = {
+    "doubled": written(doubled),
+    "by another mask": written(by_another_mask),
+    "of rows": written(of_rows),
+    "scaled": written(scaled),
+    "experts": experts,
+    "attended": attended,
+    "losses": losses,
+    "sum": lambda x: x[x > 0].sum(),
+    "columns": lambda x: x[:, x[0] > 0].square().mean(1),
+    "greatest": lambda x: x[x[:, 1] > 0].max(0),
+    "median": lambda x: x[x > 0].median(),
+    "the first": lambda x: x[x > 0][0] + x[x[:, 0] > 0][-1],
+    "two greatest": lambda x: x[x > 0].topk(2)[0],
+    "in order": lambda x: (x[x[:, 0] > 0].sort(0)[0] * x[0]).sum(),
+    "of those": lambda x: (lambda y: y[y < 1].norm())(x[x > 0]),
+    "products": lambda x: (lambda y: y.t() @ y)(x[x[:, 0] > 0]),
+    "one row": lambda x: (x[x[:, 0] > 0].reshape(-1) ** 2).sum(),
+    "places": lambda x: x[(x > 0).nonzero(as_tuple=True)].mean(),
+    "softmax": lambda x: x[x > 0].softmax(0).square().sum(),
+}
+
+
+def results(call: Callable[[T], Any], x: T, wants_gradients: bool) -> list[Any]:
+    x = x.clone().requires_grad_(wants_gradients)
+    made = call(x)
+    found = list(made) if isinstance(made, (tuple, list)) else [made]
+    if wants_gradients:
+        found[0].square().sum().backward()
+        found.append(x.grad)
+    return [each.detach() for each in found]
+
+
+@pytest.fixture(scope="module")
+def x() -> T:
+    return torch.randn(7, 5, generator=torch.Generator().manual_seed(3))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradients_through_what_is_selected(name: str, x: T) -> None:
+    call = torch.compile(CASES[name], backend="hloom", fullgraph=True)
+    torch.testing.assert_close(results(call, x, True), results(CASES[name], x, True))
+
+
+@pytest.mark.parametrize("name", ["by another mask", "experts", "median", "one row"])
+def test_open_sizes(name: str, x: T) -> None:
+    call = torch.compile(CASES[name], backend="hloom", fullgraph=True, dynamic=True)
+    torch.testing.assert_close(results(call, x, True), results(CASES[name], x, True))
+
+
+@pytest.mark.parametrize("name", ["doubled", "scaled", "experts", "greatest", "of those", "places"])
+def test_exports(name: str, x: T) -> None:
+    made = hloom.compile(CASES[name], x)(x)
+    torch.testing.assert_close(made, CASES[name](x))
+
+
+def test_distinct_elements() -> None:
+    def function(x: T) -> tuple[T, ...]:
+        found, inverse, counts = torch.unique(x, return_inverse=True, return_counts=True)
+        return (found * counts).sum() + found.numel(), inverse, torch.unique_consecutive(x).sum()
+
+    x = torch.tensor([[3, 3, -1], [7, 3, 3], [-1, 0, 0]])
+    for call in (torch.compile(function, backend="hloom", fullgraph=True), hloom.compile(function, x)):
+        torch.testing.assert_close(tuple(call(x)), function(x))
+
+
+def test_nothing_is_selected() -> None:
+    def function(x: T) -> tuple[T, ...]:
+        some = x[x > 9]
+        return some.sum(), some.mean(), (some > 0).any(), (some > 0).all()
+
+    x = torch.ones(4)
+    torch.testing.assert_close(torch.compile(function, backend="hloom", fullgraph=True)(x), function(x), equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("op", "function"),
+    [
+        ("aten.nonzero", lambda x: torch.nonzero(x)),
+        ("aten.masked_select", lambda x: x.masked_select(x > 0)),
+        ("aten._unique2", lambda x: torch.unique(x)),
+        ("aten.mul", lambda x: x[x > 0] * 2),
+        ("aten.bincount", lambda x: torch.bincount(x.long().abs(), minlength=3)),
+        ("aten.split", lambda x: next(part.sum() for part in x[x > 0].split([1, 2]))),
+    ],
+)
+def test_what_is_refused(op: str, function: Callable[[T], T], x: T) -> None:
+    with pytest.raises(Exception, match=rf"HL101[^|]*\n  op: {op}(.*\n)*  remedy: ") as told:
+        torch.compile(function, backend="hloom", fullgraph=True)(x.reshape(-1))
+    assert "test_torch_selections.py" in str(told.value)
+    with pytest.raises(hloom.CompileError, match=op):
+        hloom.compile(function, x.reshape(-1))
