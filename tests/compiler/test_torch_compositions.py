@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import pytest
 import torch
 from torch_functions import Function
@@ -62,14 +64,35 @@ def test_gradients_where_output_paddings_differ():
     torch.testing.assert_close(gradients(compiled), gradients(module), rtol=1e-4, atol=1e-4)
 
 
-def test_tracked_moments():
-    """torch.export does not tell that an instance norm that is trained changes its moments."""
+@pytest.mark.parametrize("kind", ["module", "torch.compile"])
+def test_tracked_moments(kind):
     x = torch.randn(2, 5, 7, 6, generator=torch.Generator().manual_seed(0))
     norm = torch.nn.InstanceNorm2d(5, affine=True, track_running_stats=True)
     norm.running_mean = torch.linspace(-1, 1, 5)
+    eager = copy.deepcopy(norm)
+    compiled = hloom.compile(norm, x) if kind == "module" else torch.compile(norm, backend="hloom", fullgraph=True)
+    for _ in range(2):
+        torch.testing.assert_close(compiled(x), eager(x))
+        torch.testing.assert_close(dict(norm.named_buffers()), dict(eager.named_buffers()))
+    torch.testing.assert_close(hloom.compile(norm.eval(), x)(x), eager.eval()(x))
+
+
+def test_an_export_does_not_tell_of_moments_that_change():
+    x, norm = torch.randn(2, 5, 7, 6), torch.nn.InstanceNorm2d(5, track_running_stats=True)
     with pytest.raises(hloom.UnsupportedOpError, match="running moments"):
-        hloom.compile(norm.train(), x)
-    torch.testing.assert_close(hloom.compile(norm.eval(), x)(x), norm(x))
+        hloom.compile(torch.export.export(norm, (x,), strict=False))
+
+
+@pytest.mark.parametrize("norm_type", [1.0, 2.0])
+def test_embeddings_of_bounded_length(norm_type):
+    places = torch.tensor([[3, 0, 3], [7, 7, 1]])
+    table = torch.nn.Embedding(9, 5, max_norm=1.5, norm_type=norm_type, padding_idx=0)
+    eager = copy.deepcopy(table)
+    compiled = torch.compile(table, backend="hloom", fullgraph=True)
+    for each in (compiled, eager):
+        each(places).square().sum().backward()
+    torch.testing.assert_close(table.weight.grad, eager.weight.grad)
+    torch.testing.assert_close(table.weight, eager.weight)
 
 
 def test_an_instance_norm_in_a_program_that_changes_its_input():

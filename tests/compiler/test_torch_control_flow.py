@@ -160,6 +160,24 @@ def test_gradients_of_a_choice():
         torch.testing.assert_close(got, wanted)
 
 
+@pytest.mark.parametrize("squash", [torch.tanh, torch.sigmoid])
+def test_gradients_of_a_scan(squash):
+    """The backward of such a function reads its result, which the scan gives as well."""
+    torch._dynamo.reset()
+    found = []
+
+    def scanned(x, h):
+        return scan(lambda c, row: (squash(c * 0.5 + row), squash(c * 0.5 + row) * row), h, x)
+
+    for backend in ("eager", "hloom"):
+        function = torch.compile(scanned, backend=backend, fullgraph=True)
+        x = X.clone().requires_grad_()
+        last, rows = function(x, torch.zeros(6))
+        (last.sum() + rows.square().sum()).backward()
+        found.append((last, rows, x.grad))
+    torch.testing.assert_close(found[1], found[0])
+
+
 def _choosing(x):
     return torch.cond(x.sum() > 0, lambda x: x.reshape(x.shape[0] * x.shape[1]).cumsum(0), lambda x: (x * x.shape[0]).flatten(), (x,))
 

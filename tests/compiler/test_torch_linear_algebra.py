@@ -37,6 +37,17 @@ def test_factors_multiply_to_the_matrix(shape, dtype):
         _close(product, a)
 
 
+def test_factors_of_matrices_of_open_sizes():
+    compiled = torch.compile(lambda a: (*torch.linalg.qr(a), *torch.geqrf(a)), backend="hloom", fullgraph=True, dynamic=True)
+    for shape in ((2, 5, 3), (3, 3, 4)):
+        a = _matrix(*shape, dtype=torch.float64)
+        q, r, factors, scales = compiled(a)
+        _close(q @ r, a)
+        for got, wanted in zip((factors, scales), torch.geqrf(a)):
+            _close(got, wanted)
+            assert got.stride() == wanted.stride()
+
+
 @pytest.mark.parametrize("dtype", _KINDS)
 def test_eigenvectors_are_scaled_by_the_matrix(dtype):
     a = _matrix(2, 4, 4, dtype=dtype)

@@ -71,6 +71,15 @@ def empty_like(x: Tensor, *, memory_format: torch.memory_format | None = None, *
     return made.contiguous(memory_format=memory_format)
 
 
+@torch_decomposition("aten.embedding_renorm")
+def embedding_renorm(weight: Tensor, places: Tensor, max_norm: float, norm_type: float) -> Tensor:
+    """Rows that are read are made shorter where they are longer than that."""
+    read = torch.zeros_like(weight[:, 0], dtype=torch.bool).index_fill(0, places.reshape(-1), True)
+    length = torch.linalg.vector_norm(weight, norm_type, 1)
+    scale = torch.where(read & (length > max_norm), max_norm / (length + 1e-7), 1)
+    return weight * scale.to(weight.dtype).unsqueeze(1)
+
+
 @torch_decomposition("aten._new_zeros_with_same_feature_meta")
 def new_zeros_of_a_tangent(x: Tensor, other: Tensor, *, self_num_batch_dims: int = 0) -> Tensor:
     """As derivatives by forward mode start: of the other's shape, behind the dimensions that vmap adds."""
@@ -96,7 +105,7 @@ def instance_norm(
         channels = x.reshape(1, -1, *x.shape[2:])  # the op's own decomposition is this function where torch decomposes the program
         return torch.batch_norm(channels, weight, bias, None, None, True, momentum, eps, False).reshape(x.shape)
     if of_the_input:
-        remedy = "call eval(), or make the layer with track_running_stats=False"
+        remedy = "give hloom.compile the module, call eval(), or make the layer with track_running_stats=False"
         raise UnsupportedOpError("it changes its running moments", op="aten.instance_norm", stage="input", remedy=remedy)
     return torch.ops.aten._native_batch_norm_legit_no_training(x, weight, bias, mean, variance, momentum, eps)[0]
 

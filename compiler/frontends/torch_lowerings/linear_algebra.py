@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch._C import DispatchKey
 
 from ..torch_registry import torch_decomposition
 
@@ -58,6 +59,15 @@ def inverse(a: Tensor, *, check_errors: bool = False) -> tuple[Tensor, Tensor]:
 def lu(a: Tensor, *, pivot: bool = True) -> tuple[Tensor, Tensor, Tensor]:
     factors, pivots, _ = torch.linalg.lu_factor_ex(a, pivot=pivot)
     return torch.lu_unpack(factors, pivots)
+
+
+def _shapes_of_geqrf(a: Tensor) -> tuple[Tensor, Tensor]:
+    """Of which torch has none: it runs the op, where all sizes are known."""
+    return _by_columns(torch.empty_like(a)), a.new_empty([*a.shape[:-2], min(a.shape[-2:])])
+
+
+if DispatchKey.Meta not in torch.ops.aten.geqrf.default.py_kernels:
+    torch.ops.aten.geqrf.default.py_impl(DispatchKey.Meta)(_shapes_of_geqrf)
 
 
 @torch_decomposition("aten.linalg_qr")

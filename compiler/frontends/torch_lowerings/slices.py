@@ -21,6 +21,12 @@ def slice_(op: TorchOp, x: ir.Value, dim: int, start: int | None, end: int | Non
     return NotImplemented
 
 
+@torch_lowering("aten.alias_copy")
+def alias_copy(op: TorchOp, x: ir.Value) -> ir.Value:
+    """Torch-mlir's decomposition is an alias, which no graph of a scan may give: it stays an op."""
+    return x
+
+
 @torch_decomposition("aten.stack")
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     return torch.cat([tensor.unsqueeze(dim) for tensor in tensors], dim)
