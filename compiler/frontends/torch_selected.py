@@ -47,6 +47,14 @@ class Number(NamedTuple):
     mark: Mark | None = None
 
 
+class Piece(NamedTuple):
+    """One of what was put side by side: its size as torch knows it, all of its places, and which count if not all do."""
+
+    size: Any
+    length: Any
+    mark: Mark | None
+
+
 class Builder:
     """Makes ops before the node that is looked at. Equal calls of equal operands are one."""
 
@@ -61,6 +69,8 @@ class Builder:
         """The program's sizes, by what torch knows of them."""
         self.leading: set[Node] = set()
         """Masks whose true places come first."""
+        self.pieces: dict[Node, list[Piece]] = {}
+        """Of masks of what was put side by side."""
 
     def refused(self, why: str) -> NoReturn:
         op = self.node.meta.get("original_aten") or self.node.target
@@ -136,6 +146,12 @@ class Builder:
             elif size != 1:
                 total = size if total == 1 else self.number(operator.mul, total, size)
         return total
+
+    def sum(self, sizes: Sequence[Any]) -> Any:
+        first, second = sizes
+        if isinstance(first, int) and isinstance(second, int):
+            return first + second
+        return self.number(operator.add, first, second)
 
     def number(self, op: Callable[..., Any], *args: Any) -> Any:
         """What an op on sizes gives."""

@@ -11,7 +11,7 @@ import sympy
 import torch
 from torch.fx import Node
 
-from .torch_selected import Builder, Mark, Number, Selected, aten, dtype_of, rank
+from .torch_selected import Builder, Mark, Number, Piece, Selected, aten, dtype_of, rank
 from .torch_selected_numbers import tensor_of
 from .torch_selected_ops import Args, again, joined, marks_of, nodes_of, rule, selected, tensor_rank
 
@@ -180,6 +180,8 @@ def part(b: Builder, node: Node, args: Args) -> Any:
         places = b.call(aten.add.Tensor, b.arange(size), begin.value)
         marks = {d: mark for d, mark in marks_of(value).items() if d != dim}
         return selected(b.call(aten.index_select.default, nodes_of(whole), dim, places), marks)
+    if isinstance(value, Selected) and (piece := _piece(b, node, value, dim)) is not None:
+        return piece
     if not isinstance(value, Selected) or not all(isinstance(each, int) for each in (begin, end or 0, step)):
         b.refused("a part between places that are computed from data")
     if dim not in value.marks:
@@ -192,6 +194,20 @@ def part(b: Builder, node: Node, args: Args) -> Any:
     mask = b.call(aten.slice.Tensor, b.mask(compact.marks[dim]), 0, begin, end, step)
     b.leading.add(mask)
     return Selected(b.call(aten.slice.Tensor, compact.node, dim, begin, end, step), {**compact.marks, dim: Mark(mask)})
+
+
+def _piece(b: Builder, node: Node, value: Selected, dim: int) -> Any:
+    """One of what was put side by side, as gradients ask for it; None where the part is none of these."""
+    known = dict(enumerate(node.args))
+    first, last = (_term(0 if known.get(n) is None else known[n]) for n in (2, 3))
+    begin, place = sympy.Integer(0), 0
+    for size, length, mark in b.pieces.get(value.marks[dim].mask, ()) if dim in value.marks else ():
+        end, next_place = begin + size, b.sum([place, length])
+        if first == begin and (last == end or last == sys.maxsize) and known.get(4, 1) == 1:
+            marks = {each: of for each, of in value.marks.items() if each != dim} | ({dim: mark} if mark else {})
+            return selected(b.call(aten.slice.Tensor, value.node, dim, place, next_place), marks)
+        begin, place = end, next_place
+    return None
 
 
 @rule("unbind")
@@ -222,11 +238,14 @@ def cat(b: Builder, node: Node, args: Args) -> Any:
         return selected(made, joined(b, tensors, rank(made)))
     masks = [b.mask(each.marks[dim]) if dim in marks_of(each) else _all(b, b.size(nodes_of(each), dim)) for each in tensors]
     others = [marks_of(each) for each in tensors]
-    for marks in others:
-        marks.pop(dim, None)
+    of_pieces = [marks.pop(dim, None) for marks in others]
     if any(marks != others[0] for marks in others):
         b.refused("elements that two masks select, side by side")
-    return Selected(made, {**others[0], dim: Mark(b.call(aten.cat.default, masks))})
+    mark = Mark(b.call(aten.cat.default, masks))
+    lengths = [b.size(nodes_of(each), dim) for each in tensors]
+    sizes = [_terms(each)[dim] for each in node.args[0]]  # type: ignore[union-attr, arg-type]
+    b.pieces[mark.mask] = [Piece(*each) for each in zip(sizes, lengths, of_pieces)]
+    return Selected(made, {**others[0], dim: mark})
 
 
 def _all(b: Builder, count: Any) -> Node:

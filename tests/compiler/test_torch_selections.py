@@ -89,6 +89,7 @@ CASES = {
     "products": lambda x: (lambda y: y.t() @ y)(x[x[:, 0] > 0]),
     "one row": lambda x: (x[x[:, 0] > 0].reshape(-1) ** 2).sum(),
     "places": lambda x: x[(x > 0).nonzero(as_tuple=True)].mean(),
+    "side by side": lambda x: torch.cat([x[x > 0] * 3, x[x < 0]]).square().sum(),
     "softmax": lambda x: x[x > 0].softmax(0).square().sum(),
 }
 

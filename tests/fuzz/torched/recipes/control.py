@@ -45,6 +45,19 @@ def cond(b: Builder) -> Made:
 
 
 @recipe
+def while_loop(b: Builder) -> Made:
+    """Of so many turns, or as many as the data wants. Torch stacks what its gradient reads, as long as that is."""
+    x = b.floats(full=True, most=2000)
+    body = b.one(*BODIES).format(x="x", i="i")
+    kept = f"({body}).to({x.dtype}).clone()"
+    goes_on = f"i < {b.number(0, 4)}" if b.chance(0.5) else "(i < 5) & (x.abs().sum() < 40)"
+    loop = (
+        f"torch._higher_order_ops.while_loop(lambda i, x: {goes_on}, lambda i, x: (i + 1, {kept}), (torch.tensor(0), {x}.detach().clone()))"
+    )
+    return Made(loop, count=2)
+
+
+@recipe
 def vmap(b: Builder) -> Made:
     x = b.pick(lambda x: x.is_float and x.ndim >= 2, full=True, most=2000)
     body = b.one(*BODIES).format(x="x", i=1)

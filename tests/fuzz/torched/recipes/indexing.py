@@ -138,13 +138,19 @@ def embedding(b: Builder) -> Made:
     x = b.pick(lambda x: x.is_float and x.ndim == 2, full=True, most=3000)
     shape = [b.number(1, 4), b.number(1, 5)]
     found = b.indices(x.shape[0], shape, negative=False)
-    if b.chance(0.4):
+    padding = b.one("", f", padding_idx={b.number(-x.shape[0], x.shape[0] - 1)}")
+    if b.chance(0.5):
         mode = b.one("sum", "mean", "max")
         if b.chance(0.5):
-            return Made(f"F.embedding_bag({found}, {x}, mode={mode!r})")
+            weights = f", per_sample_weights={b.same(shape, x.dtype)}" if mode == "sum" and b.chance(0.5) else ""
+            return Made(f"F.embedding_bag({found}, {x}, mode={mode!r}{padding}{weights})")
         flat = b.indices(x.shape[0], [6], negative=False)
-        return Made(f"F.embedding_bag({flat}, {x}, torch.tensor([0, 2, 2]), mode={mode!r})")
-    return Made(f"F.embedding({found}, {x}{b.one('', ', padding_idx=0')})", x.exact)
+        offsets = b.one("torch.tensor([0, 2, 2])", "torch.tensor([0, 3, 6]), include_last_offset=True", "torch.tensor([0, 0, 5])")
+        return Made(f"F.embedding_bag({flat}, {x}, {offsets}, mode={mode!r}{padding})")
+    if b.chance(0.2):
+        return Made(f"F.embedding({found}, {x}.detach().clone(), max_norm={b.one(0.5, 1.0, 2.0)}, norm_type={b.one(1.0, 2.0)}{padding})")
+    counted = b.one("", ", scale_grad_by_freq=True")
+    return Made(f"F.embedding({found}, {x}{padding}{counted})", x.exact)
 
 
 @recipe
