@@ -180,7 +180,7 @@ def all_decompositions() -> dict[Any, Callable[..., Any]]:
 
 
 def depends_on_data(tensor: torch.Tensor) -> bool:
-    """Whether a size of the tensor does (how many elements a mask selects)."""
+    """Whether a size or a stride of the tensor does (how many elements a mask selects)."""
     return has_free_unbacked_symbols(tensor)
 
 

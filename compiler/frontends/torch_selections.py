@@ -25,6 +25,7 @@ from torch.fx import Graph, Node
 from torch.fx.node import map_arg
 
 from . import torch_selected_views  # noqa: F401  registers its rules
+from .torch_registry import depends_on_data
 from .torch_selected import Builder, Number, Selected, aten
 from .torch_selected_numbers import computed, is_of_numbers
 from .torch_selected_ops import rule_of
@@ -32,6 +33,7 @@ from .torch_selected_places import sourced
 
 _ASSERTS = (
     aten._assert_scalar.default,
+    aten._assert_tensor_metadata.default,
     aten.sym_constrain_range_for_size.default,
     aten.sym_constrain_range.default,
     torch._check,
@@ -113,7 +115,7 @@ class _Selections:
             node.replace_all_uses_with(result)
             return
         before, after = node.meta["val"], result.meta["val"]
-        if isinstance(before, torch.Tensor) and before.stride() != after.stride():
+        if isinstance(before, torch.Tensor) and not depends_on_data(before) and before.stride() != after.stride():
             copied = self.graph.call_function(aten.clone.default, (result,))  # lies as eager's
             copied.meta = {**result.meta, "val": before}
             result = copied

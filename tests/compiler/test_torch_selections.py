@@ -90,6 +90,7 @@ CASES = {
     "one row": lambda x: (x[x[:, 0] > 0].reshape(-1) ** 2).sum(),
     "places": lambda x: x[(x > 0).nonzero(as_tuple=True)].mean(),
     "side by side": lambda x: torch.cat([x[x > 0] * 3, x[x < 0]]).square().sum(),
+    "pairs": lambda x: (lambda s: torch.outer(s, s).sum() + (s[(s > 0.5) | (s < 0.1)] * 2).sum())(x[x > 0]),
     "softmax": lambda x: x[x > 0].softmax(0).square().sum(),
 }
 
@@ -133,6 +134,16 @@ def test_distinct_elements() -> None:
         return (found * counts).sum() + found.numel(), inverse, torch.unique_consecutive(x).sum()
 
     x = torch.tensor([[3, 3, -1], [7, 3, 3], [-1, 0, 0]])
+    for call in (torch.compile(function, backend="hloom", fullgraph=True), hloom.compile(function, x)):
+        torch.testing.assert_close(tuple(call(x)), function(x))
+
+
+def test_results_that_are_no_floats(x: T) -> None:
+    def function(x: T) -> tuple[T, ...]:
+        chosen = x > 0.5
+        hits = x[chosen].clamp(max=1) == x[chosen]
+        return chosen.nonzero()[0, 1], hits.float().mean(), hits.sum(), x[chosen].argmax()
+
     for call in (torch.compile(function, backend="hloom", fullgraph=True), hloom.compile(function, x)):
         torch.testing.assert_close(tuple(call(x)), function(x))
 
