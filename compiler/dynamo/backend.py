@@ -92,12 +92,10 @@ class _Compilers:
         from ..frontends.torch_selections import without_selections
 
         try:
-            if without_selections(graph.graph):
-                graph.recompile()
+            without_selections(graph)
         except CompileError:
             if self.is_whole:
                 raise
-            graph.recompile()
 
     def backward(self, graph: GraphModule, given: Sequence[Any]) -> Code:
         from .graph import key_of_graph

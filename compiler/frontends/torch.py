@@ -61,7 +61,7 @@ def import_exported(exported: torch.export.ExportedProgram, context: ir.Context)
         with own_decompositions_first(), warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # of torch's own use of its pytrees
             exported = decomposed(without_items(_plain(exported)))
-            without_selections(exported.graph)
+            without_selections(exported.graph_module)
     except CompileError:
         raise
     except Exception as error:

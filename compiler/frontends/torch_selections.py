@@ -21,7 +21,7 @@ from typing import Any
 import torch
 import torch.utils._pytree as torch_pytree
 from torch._guards import detect_fake_mode
-from torch.fx import Graph, Node
+from torch.fx import Graph, GraphModule, Node
 from torch.fx.node import map_arg
 
 from . import torch_selected_views  # noqa: F401  registers its rules
@@ -41,15 +41,17 @@ _ASSERTS = (
 _ITEMS = (aten.item.default, aten._local_scalar_dense.default)
 
 
-def without_selections(graph: Graph) -> bool:
-    """Changes the graph; says whether there was anything to do. Raises UnsupportedOpError, and leaves a graph that computes the same."""
-    if not any(map(_begins, graph.nodes)):
-        return False
-    values = [node.meta.get("val") for node in graph.nodes]
-    mode = detect_fake_mode([each for each in torch_pytree.tree_leaves(values) if isinstance(each, torch.Tensor)])
-    with mode, torch.no_grad():  # type: ignore[union-attr]
-        _Selections(graph).run()
-    return True
+def without_selections(module: GraphModule) -> None:
+    """Changes the module's graph, and those that its ops call. Raises UnsupportedOpError, and leaves graphs that compute the same."""
+    for each in module.modules():
+        if isinstance(each, GraphModule) and any(map(_begins, each.graph.nodes)):
+            values = [node.meta.get("val") for node in each.graph.nodes]
+            mode = detect_fake_mode([value for value in torch_pytree.tree_leaves(values) if isinstance(value, torch.Tensor)])
+            with mode, torch.no_grad():  # type: ignore[union-attr]
+                try:
+                    _Selections(each.graph).run()
+                finally:
+                    each.recompile()
 
 
 def _begins(node: Node) -> bool:

@@ -148,6 +148,15 @@ def test_results_that_are_no_floats(x: T) -> None:
         torch.testing.assert_close(tuple(call(x)), function(x))
 
 
+def test_branches_select() -> None:
+    def function(x: T) -> T:
+        return torch.cond(x.sum() > 0, lambda x: x[x > 0].mean(), lambda x: x[x < 1].sum(), (x,))
+
+    for x in (torch.arange(-2.0, 5), torch.arange(-5.0, 2)):
+        for call in (torch.compile(function, backend="hloom", fullgraph=True), hloom.compile(function, x)):
+            torch.testing.assert_close(call(x), function(x))
+
+
 def test_nothing_is_selected() -> None:
     def function(x: T) -> tuple[T, ...]:
         some = x[x > 9]
