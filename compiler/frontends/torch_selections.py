@@ -9,9 +9,9 @@ After:
     made = aten.mul.Tensor(x, 2)
     out = aten.where.self(mask, made, x);           total = aten.sum.default(aten.where.self(mask, made, 0))
 
-Rules for ops are in torch_selected_ops.py, torch_selected_views.py and torch_selected_places.py; any elementwise op is computed of all places.
-What asserts a size is left out. Declined, with an error of the op that has no rule: results of such a size, and rows of two masks side by
-side.
+Rules for ops are in torch_selected_ops.py, torch_selected_views.py and torch_selected_places.py; any elementwise op is computed of all
+places. What asserts a size is left out. Declined, with an error of the op that has no rule: results of such a size, and rows of two masks
+side by side.
 """
 
 from __future__ import annotations
