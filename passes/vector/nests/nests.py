@@ -44,7 +44,7 @@ def vector_loop(works: list[Work]) -> int | None:
 def _scattered(work: Work, dim: int) -> int:
     """The number of elements of operands that are neither contiguous nor constant along the loop `dim`, times `_APART`. Results count
     twice, since inputs can be transposed in registers first (packing.py)."""
-    total = 0
+    total = _APART * work.looked_up(dim)[1] * prod(map(size_bound, work.extents))
     for number, (m, storage) in enumerate(zip(work.maps, [*work.inputs, *work.outputs])):
         stride = stride_along(m, storage, dim) if isinstance(storage, Storage) else 0
         if isinstance(storage, Storage) and stride not in (-1, 0, 1):
@@ -70,7 +70,8 @@ def _contiguous(works: list[Work], dim: int) -> int:
                 stride = stride_along(m, storage, dim)
                 weight = 4 if number >= inputs else 3
                 score += weight if stride in (-1, 1) else 0 if stride == 0 else -weight
-        score += 3 * work.neighbours_looked_up(dim) + (1 if work.parallel[dim] else 0)
+        beside, apart = work.looked_up(dim)
+        score += 3 * (beside - apart) + (1 if work.parallel[dim] else 0)
     return score
 
 

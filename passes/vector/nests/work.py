@@ -136,20 +136,33 @@ class Work:
         """Whether the body reads elements at indices that it computes."""
         return any(op.name == "tensor.extract" for op in self._computing())
 
-    def neighbours_looked_up(self, dim: int) -> int:
-        """How many of the elements that the body reads at indices that it computes lie side by side along the loop `dim`, less those that
-        lie apart."""
-        stepping, apart, total = set[ir.Value](), set[ir.Value](), 0
+    def looked_up(self, dim: int) -> tuple[int, int]:
+        """How many of the elements that the body reads at indices that it computes lie side by side along the loop `dim`, and how many lie
+        apart. Not counted: those of one row whose places in it inputs tell, and that go on along no other loop."""
+        stepping, apart, told, going_on = set[ir.Value](), set[ir.Value](), self._inputs_along(dim), set[ir.Value]()
+        found = {True: 0, False: 0}
         for op in self._computing():
-            moved = {value for value in op.operands if value in stepping or value in apart}
-            if op.name == "linalg.index" and ir.IntegerAttr(op.attributes["dim"]).value == dim:
-                stepping.add(op.results[0])
+            moved = {value for value in op.operands if value in stepping or value in apart or value in told}
+            if op.name == "linalg.index":
+                (stepping if integer(op, "dim") == dim else going_on).add(op.results[0])
             elif op.name == "tensor.extract" and moved:
                 *others, last = list(op.operands)[1:]
-                total += 1 if last in stepping and moved.isdisjoint(others) else -1
-            elif moved and op.name != "tensor.extract":
-                (stepping if op.name in _STEPPING and moved <= stepping else apart).update(op.results)
-        return total
+                if last not in told or last in going_on or not moved.isdisjoint(others):
+                    found[last in stepping and moved.isdisjoint(others)] += 1
+            elif op.name != "tensor.extract":
+                if moved:
+                    goes_on = op.name in _STEPPING and moved <= stepping
+                    (stepping if goes_on else told if moved <= told else apart).update(op.results)
+                if not going_on.isdisjoint(op.operands):
+                    going_on.update(op.results)
+        return found[True], found[False]
+
+    def _inputs_along(self, dim: int) -> set[ir.Value]:
+        """What the body has of the inputs that differ along the loop."""
+        if self.block is None:
+            return set()
+        given = zip(self.block.arguments, self.maps, self.inputs)
+        return {each for each, m, s in given if isinstance(s, Storage) and stride_along(m, s, dim) != 0}
 
     def body_size(self) -> int:
         """Ops that a point takes."""
