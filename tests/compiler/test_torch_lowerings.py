@@ -307,6 +307,10 @@ def test_constants_beside_numbers_of_another_kind(dtype) -> None:
     check(function, torch.tensor([1.0, -1.0, 2.0]))
 
 
+def test_magnitudes_of_integers_without_signs() -> None:
+    check(lambda x: x.abs() + x, torch.tensor([0, 3, 200], dtype=torch.uint8))
+
+
 @pytest.mark.parametrize("dtype", [torch.uint8, torch.int8, torch.int16, torch.bool])
 def test_constants_of_types_that_torch_mlir_has_no_literals_of(dtype) -> None:
     table = torch.tensor([1, 0, 3], dtype=dtype)

@@ -44,6 +44,13 @@ def negated_view(op: TorchOp, x: ir.Value) -> ir.Value:
     return build.elementwise("negate", x)
 
 
+@torch_lowering("aten.abs")
+def magnitude(op: TorchOp, x: ir.Value) -> ir.Value:
+    """StableHLO has none of integers without signs."""
+    element = build.element_of(x)
+    return x if isinstance(element, ir.IntegerType) and element.is_unsigned else NotImplemented
+
+
 @torch_lowering("aten.mul")
 def multiply(op: TorchOp, x: Number, y: Number) -> ir.Value:
     return _product("multiply", op, x, y)
