@@ -13,8 +13,8 @@ element has no use for is read as well, at an index that is clamped, which anoth
 nobody uses what was read, and yet a race; and it is a read more.
 
 Must hold: inline-producers has run, on group functions that buffer assignment has seen. Declined: generics that are no results of the
-group, reductions, and results that are windows of what they are written over; processors, whose kernels part their loops where a piece
-ends, by how pieces are read, and whose threads each have elements of their own.
+group, reductions, and results that are windows of what they are written over; CPUs, whose kernels cut their loops where a piece ends, and
+whose threads each have elements of their own.
 """
 
 from __future__ import annotations
