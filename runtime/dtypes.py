@@ -47,6 +47,11 @@ WIDER = {"i32": "i64", "ui32": "ui64", "f32": "f64", "complex<f32>": "complex<f6
 """What JAX makes the former of, unless it is told to keep 64 bits."""
 
 
+def is_taken(given: str, wanted: str, narrows: bool) -> bool:
+    """Whether an argument of the type `wanted`, which perhaps narrows wider ones, may be given as NumPy's array of that type."""
+    return given == wanted or (narrows and given == WIDER.get(wanted))
+
+
 def numpy_dtype(name: str) -> np.dtype:
     """NumPy's type for an MLIR element type. Raises KeyError for a type that no program of hloom has at its edge."""
     return _BY_NAME[name]

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from . import pytree
-from .dtypes import WIDER, dtype_name
+from .dtypes import dtype_name, is_taken
 from .errors import ArityError, DtypeError, InputError, ShapeError
 from .signature import listed
 from .tensors import bits_of_keys, torch_name
@@ -104,7 +104,7 @@ class OpenSignature:
         self.check_shapes(shapes)
         for spec, leaf in zip(self.inputs, leaves):
             dtype = _dtype(leaf)
-            if dtype not in (None, spec.dtype) and not (spec.narrows and dtype == WIDER.get(spec.dtype)):
+            if dtype is not None and not is_taken(dtype, spec.dtype, spec.narrows):
                 raise DtypeError(f"{spec.name} should have element type {spec.dtype}, got {dtype}", remedy="convert it before the call")
         return shapes
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .dtypes import WIDER, numpy_dtype, stored_dtype
+from .dtypes import is_taken, numpy_dtype, stored_dtype
 from .lazy import lazy
 
 
@@ -45,7 +45,7 @@ class TensorSpec:
 
     def takes(self, dtype: str) -> bool:
         """Whether an argument may be given as NumPy's array of that element type."""
-        return dtype == self.dtype or (self.narrows and dtype == WIDER.get(self.dtype))
+        return is_taken(dtype, self.dtype, self.narrows)
 
     def seen(self) -> TensorSpec:
         """The array as the caller sees it."""

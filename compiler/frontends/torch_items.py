@@ -14,12 +14,12 @@ from __future__ import annotations
 import torch
 from torch.fx import Node
 
-_ITEMS = (torch.ops.aten.item.default, torch.ops.aten._local_scalar_dense.default)
+ITEMS = (torch.ops.aten.item.default, torch.ops.aten._local_scalar_dense.default)
 
 
 def without_items(exported: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
     """The program without such places: itself if it has no such numbers, else a new one."""
-    if not any(node.target in _ITEMS for node in exported.graph.nodes):
+    if not any(node.target in ITEMS for node in exported.graph.nodes):
         return exported
     exported = exported.run_decompositions({})  # a copy: the program may be the user's own
     for node in filter(_selects, list(exported.graph.nodes)):
@@ -32,4 +32,4 @@ def without_items(exported: torch.export.ExportedProgram) -> torch.export.Export
 
 
 def _selects(node: Node) -> bool:
-    return node.target is torch.ops.aten.select.int and isinstance(node.args[2], Node) and node.args[2].target in _ITEMS
+    return node.target is torch.ops.aten.select.int and isinstance(node.args[2], Node) and node.args[2].target in ITEMS

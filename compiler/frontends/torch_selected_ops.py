@@ -153,6 +153,10 @@ _FILLS: dict[str, Any] = {
 _SCANS = ("cumsum", "cumprod", "cummax", "cummin", "logcumsumexp", "_softmax", "_log_softmax", "softmax", "log_softmax")
 
 
+def without(marks: dict[int, Mark], dim: int) -> dict[int, Mark]:
+    return {each: mark for each, mark in marks.items() if each != dim}
+
+
 def _dims(args: Args, rank: int) -> list[int]:
     """The dimensions that an op goes along."""
     dims = args.get("dim")

@@ -9,7 +9,7 @@ import torch
 from torch.fx import Node
 
 from .torch_selected import Builder, Mark, Selected, aten, dtype_of, rank
-from .torch_selected_ops import Args, _none, again, aligned, joined, marks_of, nodes_of, rule, selected, tensor_rank
+from .torch_selected_ops import Args, _none, again, aligned, joined, marks_of, nodes_of, reduced_marks, rule, selected, tensor_rank, without
 
 _INDEXED = (aten.index.Tensor, aten._unsafe_index.Tensor)
 
@@ -112,7 +112,7 @@ def index_select(b: Builder, node: Node, args: Args) -> Any:
     value, rows = args["self"], args["index"]
     dim = args["dim"] % tensor_rank(value)
     value = b.compact(value, dim) if dim in marks_of(value) else value
-    marks = _without(marks_of(value), dim)
+    marks = without(marks_of(value), dim)
     if isinstance(rows, Selected):
         marks[dim] = rows.marks[0]
     return selected(b.call(aten.index_select.default, nodes_of(value), dim, nodes_of(rows)), marks)
@@ -129,7 +129,7 @@ def gather(b: Builder, node: Node, args: Args) -> Any:
 
 def _alike(b: Builder, dim: int, *operands: Any) -> None:
     """Refuses operands that are not marked alike along other dimensions."""
-    first, *others = (_without(marks_of(each), dim) for each in operands)
+    first, *others = (without(marks_of(each), dim) for each in operands)
     if any(other != first for other in others):
         b.refused("elements that two masks select, side by side")
 
@@ -193,10 +193,10 @@ def _put(b: Builder, value: Node, mask: Node, dim: int, new: Any, adds: bool) ->
 def _put_among(b: Builder, value: Any, mask: Any, dim: int, new: Any, adds: bool) -> Any:
     """A write among what another mask selects."""
     at, behind = Mark(b.flat(_known(b, mask))), tensor_rank(value) - tensor_rank(new)
-    alike = {each + behind: mark for each, mark in _without(marks_of(new), dim - behind).items()}
+    alike = {each + behind: mark for each, mark in without(marks_of(new), dim - behind).items()}
     if tensor_rank(mask) != 1 or marks_of(mask).get(0) != marks_of(value).get(dim) or marks_of(new).get(dim - behind, at) != at:
         b.refused("elements that two masks select, side by side")
-    if isinstance(new, Selected) and alike != _without(marks_of(value), dim):
+    if isinstance(new, Selected) and alike != without(marks_of(value), dim):
         b.refused("elements that two masks select, side by side")
     before, after = nodes_of(value), nodes_of(new)
     where = b.along(Mark(nodes_of(mask)), dim, rank(before))
@@ -207,7 +207,7 @@ def _put_among(b: Builder, value: Any, mask: Any, dim: int, new: Any, adds: bool
 @rule("select_scatter")
 def select_scatter(b: Builder, node: Node, args: Args) -> Any:
     value, source, dim, index = args["self"], args["src"], args["dim"] % tensor_rank(args["self"]), args["index"]
-    if not isinstance(value, Selected) or {d - (d > dim): m for d, m in value.marks.items() if d != dim} != marks_of(source):
+    if not isinstance(value, Selected) or reduced_marks(value, [dim], False) != marks_of(source):
         b.refused("elements that two masks select, side by side")
     if dim not in value.marks:
         return Selected(again(b, node.target, nodes_of(args)), value.marks)
@@ -222,7 +222,7 @@ def select_scatter(b: Builder, node: Node, args: Args) -> Any:
 def rows_written(b: Builder, node: Node, args: Args) -> Any:
     value, rows, source = args["self"], args["index"], args.get("source")
     dim = args["dim"] % tensor_rank(value)
-    alike = _without(marks_of(value), dim)
+    alike = without(marks_of(value), dim)
     told = alike | ({dim: marks_of(rows)[0]} if isinstance(rows, Selected) else {})
     if source is not None and marks_of(source) != told:
         b.refused("elements that two masks select, side by side")
@@ -238,15 +238,11 @@ def elements_written(b: Builder, node: Node, args: Args) -> Any:
         if marks_of(source) != marks_of(places):
             b.refused("elements that two masks select, side by side")
         args = {**args, "src": source}
-    alike = _without(marks_of(value), dim)
-    if alike and alike != _without(marks_of(places), dim):
+    alike = without(marks_of(value), dim)
+    if alike and alike != without(marks_of(places), dim):
         b.refused("elements that two masks select, side by side")
     dropped = {d: mark for d, mark in marks_of(places).items() if d not in alike}
     return _written(b, node, args, dim, places, dropped)
-
-
-def _without(marks: dict[int, Mark], dim: int) -> dict[int, Mark]:
-    return {each: mark for each, mark in marks.items() if each != dim}
 
 
 def _written(b: Builder, node: Node, args: Args, dim: int, places: Any, dropped: dict[int, Mark]) -> Any:

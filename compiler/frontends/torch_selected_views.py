@@ -13,7 +13,7 @@ from torch.fx import Node
 
 from .torch_selected import Builder, Mark, Number, Piece, Selected, aten, dtype_of, rank
 from .torch_selected_numbers import tensor_of
-from .torch_selected_ops import Args, again, joined, marks_of, nodes_of, rule, selected, tensor_rank
+from .torch_selected_ops import Args, again, joined, marks_of, name_of, nodes_of, reduced_marks, rule, selected, tensor_rank, without
 
 # Dimensions that change places.
 
@@ -23,7 +23,7 @@ def moved(b: Builder, node: Node, args: Args) -> Any:
     value: Any = args.get("self", args.get("a"))
     count = rank(value.node)
     dims = list(range(count))
-    name = node.target._schema.name.split("::")[1]  # type: ignore[union-attr]
+    name = name_of(node.target)
     if name == "permute":
         dims = [dim % count for dim in args["dims"]]
     elif name == "unsqueeze":
@@ -159,7 +159,7 @@ def select(b: Builder, node: Node, args: Args) -> Any:
         dim = args["dim"] % rank(value)
         return b.call(aten.index.Tensor, value, [*[None] * dim, tensor_of(b, args["index"])])
     dim, index = args["dim"] % rank(value.node), args["index"]
-    left = {d - (d > dim): mark for d, mark in value.marks.items() if d != dim}
+    left = reduced_marks(value, [dim], False)
     if dim not in value.marks and isinstance(index, int):
         return Selected(b.call(aten.select.int, value.node, dim, index), left)
     compact = b.compact(value, dim) if dim in value.marks else value
@@ -178,8 +178,7 @@ def part(b: Builder, node: Node, args: Args) -> Any:
     if isinstance(begin, Number) and step == 1 and isinstance(size, int):  # a window of a known size
         whole = b.compact(value, dim) if dim in marks_of(value) else value
         places = b.call(aten.add.Tensor, b.arange(size), begin.value)
-        marks = {d: mark for d, mark in marks_of(value).items() if d != dim}
-        return selected(b.call(aten.index_select.default, nodes_of(whole), dim, places), marks)
+        return selected(b.call(aten.index_select.default, nodes_of(whole), dim, places), without(marks_of(value), dim))
     if isinstance(value, Selected) and (piece := _piece(b, node, value, dim)) is not None:
         return piece
     if not isinstance(value, Selected) or not all(isinstance(each, int) for each in (begin, end or 0, step)):
@@ -204,7 +203,7 @@ def _piece(b: Builder, node: Node, value: Selected, dim: int) -> Any:
     for size, length, mark in b.pieces.get(value.marks[dim].mask, ()) if dim in value.marks else ():
         end, next_place = begin + size, b.sum([place, length])
         if first == begin and (last == end or last == sys.maxsize) and known.get(4, 1) == 1:
-            marks = {each: of for each, of in value.marks.items() if each != dim} | ({dim: mark} if mark else {})
+            marks = without(marks_of(value), dim) | ({dim: mark} if mark else {})
             return selected(b.call(aten.slice.Tensor, value.node, dim, place, next_place), marks)
         begin, place = end, next_place
     return None
@@ -216,7 +215,7 @@ def unbind(b: Builder, node: Node, args: Args) -> Any:
     dim = args["dim"] % rank(value.node)
     if dim in value.marks:
         b.refused("a list of as many tensors as a mask selects")
-    marks = {d - (d > dim): mark for d, mark in value.marks.items()}
+    marks = reduced_marks(value, [dim], False)
     return tuple(Selected(b.call(aten.select.int, value.node, dim, n), marks) for n in range(b.size(value.node, dim)))
 
 

@@ -26,6 +26,7 @@ from torch.fx import Graph, GraphModule, Node
 from torch.fx.node import map_arg
 
 from . import torch_selected_views  # noqa: F401  registers its rules
+from .torch_items import ITEMS
 from .torch_registry import depends_on_data
 from .torch_selected import Builder, Number, Selected, aten
 from .torch_selected_numbers import computed, is_of_numbers
@@ -39,7 +40,6 @@ _ASSERTS = (
     aten.sym_constrain_range.default,
     torch._check,
 )
-_ITEMS = (aten.item.default, aten._local_scalar_dense.default)
 
 
 def without_selections(module: GraphModule) -> None:
@@ -56,7 +56,7 @@ def without_selections(module: GraphModule) -> None:
 
 
 def _begins(node: Node) -> bool:
-    return node.op == "call_function" and (sourced(node.target, node.args) or node.target in _ITEMS)
+    return node.op == "call_function" and (sourced(node.target, node.args) or node.target in ITEMS)
 
 
 class _Selections:
@@ -96,7 +96,7 @@ class _Selections:
         """What the node is."""
         args, kwargs = map_arg((node.args, node.kwargs), lambda each: each)
         args, kwargs = torch_pytree.tree_map(self.known, (args, kwargs))
-        if node.target in _ITEMS:
+        if node.target in ITEMS:
             return Number(self.b.view(args[0], []))
         if node.target is operator.getitem:
             return args[0][args[1]]

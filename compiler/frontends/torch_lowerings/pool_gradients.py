@@ -15,6 +15,7 @@ from hloom.passes.stablehlo.support.weighted_places import Places, along_dimensi
 
 from ..torch_registry import TorchOp, torch_lowering
 from .pools import Parts, Windows, averages
+from .scatters import scattered
 
 
 @torch_lowering("aten.max_pool2d_with_indices_backward", "aten.max_pool3d_with_indices_backward")
@@ -81,12 +82,11 @@ def fractional_max_pool_backward(
 
 
 def _added_in_place(op: TorchOp, gradient: ir.Value, indices: ir.Value, spatial: int) -> ir.Value:
-    shape, element = list(op.result.shape), build.accumulator(op.element)
+    shape = list(op.result.shape)
     outer, extents = math.prod(shape[:-spatial]), math.prod(shape[-spatial:])
     each = [outer, math.prod(build.shape_of(gradient)) // outer]
-    gradient, indices = build.reshape(build.convert(gradient, element), each), build.reshape(indices, each)
-    zeros = build.zero([outer, extents], element)
-    return build.convert(build.reshape(build.scatter(zeros, 1, indices, gradient, "add", together=[0]), shape), op.element)
+    zeros = build.zero([outer, extents], op.element)
+    return build.reshape(scattered(zeros, 1, build.reshape(indices, each), build.reshape(gradient, each), "sum"), shape)
 
 
 def _placed(value: ir.Value, windows: Windows, taps: Sequence[int]) -> ir.Value:

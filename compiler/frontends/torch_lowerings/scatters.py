@@ -114,14 +114,14 @@ def _along(x: ir.Value, dim: int, places: ir.Value, source: ir.Value, reduce: st
     dim %= len(shape)
     source = _cut(source, extents)
     reached = [*extents[:dim], shape[dim], *extents[dim + 1 :]]
-    found = _scattered(_cut(x, reached), dim, places, source, reduce)
+    found = scattered(_cut(x, reached), dim, places, source, reduce)
     if reached == shape:
         return found
     zero = build.zero([], build.element_of(places))
     return build.dynamic_update_slice(x, found, [zero] * len(shape))
 
 
-def _scattered(x: ir.Value, dim: int, places: ir.Value, source: ir.Value, reduce: str | None) -> ir.Value:
+def scattered(x: ir.Value, dim: int, places: ir.Value, source: ir.Value, reduce: str | None) -> ir.Value:
     """Of one shape but for `dim`: all other dimensions go together."""
     together = [d for d in range(len(build.shape_of(x))) if d != dim]
     combine = _COMBINERS[reduce] if reduce else None

@@ -23,7 +23,7 @@ from ..planner.cost import SECOND
 from .nodes import Loop, Node
 from .parts import Part
 from .trace import inside
-from .work import UNKNOWN, turns_of, work_of
+from .work import UNKNOWN, work_in_turn, work_of_turn
 
 CHUNK = 4
 """Vectors that a CPU's kernel computes together."""
@@ -94,17 +94,12 @@ def price(part: Part, target: TargetView) -> Price:
 
 def _turn(part: Part, outer: Loop) -> _Turn:
     """What a turn of the outermost loop takes; loops in it as often as they turn."""
-    varying = same = longest = 0
     chains: dict[Node, int] = {}
     for node in part.tracer.nodes:
-        if not node.scope.depth:
-            continue
-        times, work = turns_of(node.scope, outer), work_of(node)
-        varying += work * times if node.varies else 0
-        same += 0 if node.varies else work * times
-        chains[node] = work * times + max((chains.get(each, 0) for each in node.operands), default=0)
-        longest = max(longest, chains[node])
-    return _Turn(varying, same, longest)
+        if node.scope.depth:
+            before = max((chains.get(each, 0) for each in node.operands), default=0)
+            chains[node] = work_in_turn(node, outer) + before
+    return _Turn(*work_of_turn(part.tracer.nodes, outer), max(chains.values(), default=0))
 
 
 def _kernels(loop: ir.Operation) -> tuple[int, int]:

@@ -18,9 +18,14 @@ def work_of_turn(nodes: Iterable[Node], outer: Loop) -> tuple[int, int]:
     """A turn of the outermost loop: what differs between a tile's elements, which each of them takes, and what is the same for all."""
     varying = same = 0
     for node in nodes:
-        work = turns_of(node.scope, outer) * work_of(node) if node.scope.depth else 0
+        work = work_in_turn(node, outer) if node.scope.depth else 0
         varying, same = (varying + work, same) if node.varies else (varying, same + work)
     return varying, same
+
+
+def work_in_turn(node: Node, outer: Loop) -> int:
+    """Of a scalar within the outermost loop."""
+    return turns_of(node.scope, outer) * work_of(node)
 
 
 def turns_of(scope: Scope, outer: Loop) -> int:
