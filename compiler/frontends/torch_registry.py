@@ -39,6 +39,7 @@ from hloom.passes.errors import UnsupportedOpError
 from hloom.passes.stablehlo.support import build
 
 from .torch_shapes import shapes_at_once
+from .torch_upstream import upstream_decomposition
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
@@ -164,13 +165,13 @@ def lowering_of(target: Any, of_complex: bool = False) -> Callable[..., Any] | N
 
 
 def decomposition_of(target: Any) -> Callable[..., Any] | None:
-    """What an op decomposes by: one registered here, the overload's own first, else torch-mlir's table. An op that has a lowering is left
+    """What an op decomposes by: one registered here, the overload's own first, else torch-mlir's. An op that has a lowering is left
     as it is, but for those of which a decomposition goes first."""
     names = (str(target), str(target).rpartition(".")[0])
     if lowering_of(target) is not None and _before_lowerings.isdisjoint(names):
         return None
     own = next((_decompositions[name] for name in names if name in _decompositions), None)
-    return own or get_decomposition_table().get(target)
+    return own or upstream_decomposition(target)
 
 
 def all_decompositions() -> dict[Any, Callable[..., Any]]:

@@ -9,10 +9,14 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from torch._export.utils import _collect_all_valid_cia_ops_for_aten_namespace  # noqa: E402
+from torch_mlir.extras.fx_decomp_util import get_expanded_decomposition_table  # noqa: E402
+
 import hloom  # noqa: E402
-from hloom.compiler.frontends import torch_decompose, torch_lowerings, torch_registry, torch_trace  # noqa: E402
+from hloom.compiler.frontends import torch_decompose, torch_lowerings, torch_registry, torch_trace, torch_upstream  # noqa: E402
 from hloom.compiler.frontends.torch_export import exported_module  # noqa: E402
-from hloom.compiler.frontends.torch_registry import all_decompositions, own_decompositions_first  # noqa: E402
+from hloom.compiler.frontends.torch_registry import all_decompositions, overloads, own_decompositions_first  # noqa: E402
+from hloom.compiler.frontends.torch_upstream import upstream_decomposition  # noqa: E402
 
 nn = torch.nn
 assert torch_lowerings  # registers hloom's own
@@ -349,3 +353,18 @@ def test_recurrent_layers_become_ops_that_are_compiled(layer):
     module, x = layer(6, 5, 2, bidirectional=True).eval(), torch.randn(3, 2, 6)
     with torch.no_grad():
         torch.testing.assert_close(hloom.compile(module, x)(x)[0], module(x)[0], rtol=1e-5, atol=1e-5)
+
+
+def test_an_ops_decomposition_is_that_of_torch_mlirs_table() -> None:
+    """Of a table made anew: which ops count as composite hangs on what of hloom's was in place when the one that is kept was made."""
+    torch_upstream._tables.cache_clear()
+    _collect_all_valid_cia_ops_for_aten_namespace.cache_clear()
+    whole = get_expanded_decomposition_table.__wrapped__()
+    assert len(whole) > 800
+    for op in (each for name in torch.ops.aten for each in overloads(f"aten.{name}")):
+        assert _what_it_calls(upstream_decomposition(op)) == _what_it_calls(whole.get(op)), op
+
+
+def _what_it_calls(decomposition: Any) -> Any:
+    """Those of composite ops are made anew each time: partial functions that hold the op."""
+    return getattr(decomposition, "keywords", decomposition)
