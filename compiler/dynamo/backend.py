@@ -30,6 +30,7 @@ from .options import Options
 from .precompiled import is_on, name_apart, serves_hloom, write_at_exit
 from .tracing import Tracing, trace_undisturbed, without_inductor
 from .weights import static_operands
+from .zero_points import compiled_for_zero_points
 
 _CACHED: dict[str, Any] = {"bundled_autograd_cache": True, "force_non_lazy_backward_lowering": True}
 """torch keeps what AOTAutograd made as one entry, with the backward, which is asked for at once (and compiled late)."""
@@ -61,7 +62,8 @@ def backend(
         if any(isinstance(each, (list, tuple, dict)) for each in inputs):
             tracing(module, inputs)  # of graphs that take such nothing is kept, nor is a pass asked for
         try:
-            return aot_autograd(**made, partition_fn=compilers.partition)(module, inputs)
+            made_by_autograd = aot_autograd(**made, partition_fn=compilers.partition)
+            return compiled_for_zero_points(module, inputs, lambda graph: made_by_autograd(graph, inputs))
         except GuardOnDataDependentSymNode as error:  # torch's formula for a gradient, or its composition, asks for a size
             why = str(error).partition(chr(10))[0]
             raise UnsupportedOpError(f"torch asks for a size that depends on data: {why}", stage="input", remedy=_OF_DATA) from error

@@ -34,6 +34,7 @@ from .torch_open import OpenExport, has_open_shapes
 from .torch_registry import own_decompositions_first
 from .torch_selections import without_selections
 from .torch_trees import input_trees, structure_of
+from .torch_zero_points import without_zero_points
 
 
 @one_at_a_time()
@@ -60,7 +61,7 @@ def import_exported(exported: torch.export.ExportedProgram, context: ir.Context)
     try:
         with own_decompositions_first(), warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # of torch's own use of its pytrees
-            exported = decomposed(without_items(_plain(exported)))
+            exported = decomposed(without_items(_without_zero_points(_plain(exported))))
             without_selections(exported.graph_module)
     except CompileError:
         raise
@@ -92,6 +93,18 @@ def _plain(exported: torch.export.ExportedProgram) -> torch.export.ExportedProgr
         return exported
     made = copy.copy(exported)
     made._graph_module = module
+    return made
+
+
+def _without_zero_points(exported: torch.export.ExportedProgram) -> torch.export.ExportedProgram:
+    """Those of weights, where they are buffers that no call changes."""
+    changed, specs = _changed(exported), exported.graph_signature.input_specs
+    state = {spec.arg.name: spec.target for spec in specs if spec.kind is InputKind.BUFFER and spec.target not in changed}
+    graph = copy.deepcopy(exported.graph)
+    if not without_zero_points(graph, lambda node: _state_of(exported, state[node.name]) if node.name in state else None):
+        return exported
+    made = copy.copy(exported)
+    made._graph_module = torch.fx.GraphModule(exported.graph_module, graph)
     return made
 
 

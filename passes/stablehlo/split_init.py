@@ -9,23 +9,39 @@ After:
     func.func public @main(%x: tensor<8x16xf32>, %w: … {hloom.bound}, %0: tensor<16x4xf32> {hloom.init_result = 0 : i64}) { … }
     func.func public @init(%w: tensor<4x16xf32> {hloom.argument = 1 : i64}) -> tensor<16x4xf32> { … }
 
-A module in which nothing is left to compute gets no @init. Must hold: calls are inlined. Declined: results that are larger than what they
-are made of (broadcasts, converts to a wider type) and views (reshape, slice, bytes seen as floats) stay in @main: there they cost nothing,
+A module in which nothing is left to compute gets no @init. What combines broadcasts alone (the scales of channels, times a scale of all) is
+computed of what they spread, and spread then. Must hold: calls are inlined. Declined: results that are larger than what they are made of
+(broadcasts, converts to a wider type) and views (reshape, slice, bytes seen as floats) stay in @main: there they cost nothing,
 in memory they would. What stands behind an optimization_barrier (pack-filters makes them; all are dropped) stays in @main too.
 """
 
 from __future__ import annotations
+
+from math import prod
 
 from torch_mlir import ir
 
 from ..common.byte_floats import sees_floats
 from ..common.init_function import compute_once, early_values, entry
 from ..common.nibbles import sees_nibbles
-from ..common.ops import FREE
-from ..common.rewriting import captured_values, defining_op, is_block_argument, ops_in, replace, walk
+from ..common.ops import FREE, Kind, named
+from ..common.rewriting import (
+    attributes_of,
+    captured_values,
+    defining_op,
+    integers,
+    is_block_argument,
+    ops_in,
+    producer,
+    replace,
+    value_of,
+    walk,
+)
 from ..registry import register_pass
 from .support import build, constants
 from .support.driver import drop_dead
+
+_ELEMENTWISE = frozenset(named(Kind.ELEMENTWISE))
 
 
 @register_pass("split-init", "moves what depends on bound arguments alone into @init")
@@ -34,6 +50,8 @@ def split_init(module: ir.Operation) -> None:
     if main is None or entry(module, "init") is not None:
         return
     block = main.regions[0].blocks[0]
+    if any([_spread_last(op) for op in _elementwise(block, early_values(main))]):
+        drop_dead(main)
     early = early_values(main)
     barriers = walk(main, "stablehlo.optimization_barrier")
     asked = [value for barrier in barriers for value in barrier.operands]
@@ -45,6 +63,46 @@ def split_init(module: ir.Operation) -> None:
         drop_dead(main)
     for barrier in walk(main, "stablehlo.optimization_barrier"):
         replace(barrier, list(barrier.operands))
+
+
+def _elementwise(block: ir.Block, early: set[ir.Value]) -> list[ir.Operation]:
+    return [op for op in ops_in(block) if op.name in _ELEMENTWISE and op.results[0] in early]
+
+
+def _spread_last(op: ir.Operation) -> bool:
+    """Replaces an elementwise op on broadcasts and splats by a broadcast of the op, where that computes fewer numbers."""
+    shape = build.shape_of(op.results[0])
+    places = [_places(value, shape) for value in op.operands]
+    dims = sorted({dim for each in places if each is not None for dim in each})
+    few = [shape[dim] for dim in dims]
+    if None in places or prod(few) >= prod(shape):
+        return False
+    with op.location, ir.InsertionPoint(op):
+        spread = [(_source(value), [dims.index(dim) for dim in each or ()]) for value, each in zip(op.operands, places)]
+        operands = [build.broadcast(source, few, each) for source, each in spread]
+        made = value_of(op.name, build.tensor(few, build.element_of(op.results[0])), operands, **attributes_of(op))
+        value = build.broadcast(made, shape, dims)
+    replace(op, [value])
+    return True
+
+
+def _places(value: ir.Value, shape: list[int]) -> list[int] | None:
+    """The dimensions along which a broadcast of the shape changes, none for a splat; None for another value."""
+    if build.shape_of(value) != shape:
+        return None
+    if constants.splat_attribute(value) is not None:
+        return []
+    spread = producer(value, "stablehlo.broadcast_in_dim")
+    dims = [] if spread is None else integers(spread, "broadcast_dimensions")
+    return dims if spread is not None and build.shape_of(spread.operands[0]) == [shape[dim] for dim in dims] else None
+
+
+def _source(value: ir.Value) -> ir.Value:
+    """What is spread: one number of a splat."""
+    splat = constants.splat_attribute(value)
+    op = defining_op(value)
+    assert op is not None
+    return op.operands[0] if splat is None else build.splat(build.tensor([], build.element_of(value)), splat)
 
 
 def _frontier(block: ir.Block, early: set[ir.Value]) -> list[ir.Value]:

@@ -39,13 +39,15 @@ func.func @dot(%x: tensor<4x8x!q>, %w: tensor<8x2x!w>) -> tensor<4x2x!r> {
   return %0 : tensor<4x2x!r>
 }
 
-// Changed: Unsigned bytes on both sides are moved by 128: sums of columns and of rows, and one constant.
+// Changed: Unsigned bytes on both sides are moved by 128: sums of columns and, less the zero point, of rows. Few numbers are multiplied.
 // CHECK-LABEL: func.func @unsigned_dot(
 // CHECK-COUNT-2: stablehlo.xor
 // CHECK: stablehlo.dot_general {{.*}} : (tensor<4x8xi8>, tensor<8x2xi8>) -> tensor<4x2xi32>
 // CHECK: stablehlo.reduce({{.*}}) applies stablehlo.add across dimensions = [0] : (tensor<8x2xi32>, tensor<i32>) -> tensor<2xi32>
 // CHECK: stablehlo.reduce({{.*}}) applies stablehlo.add across dimensions = [1] : (tensor<4x8xi32>, tensor<i32>) -> tensor<4xi32>
-// CHECK: stablehlo.constant dense<131072> : tensor<4x2xi32>
+// CHECK: stablehlo.subtract {{.*}} : tensor<4xi32>
+// CHECK: stablehlo.multiply {{.*}} : tensor<4xi32>
+// CHECK-NEXT: stablehlo.broadcast_in_dim {{.*}}, dims = [0]
 func.func @unsigned_dot(%x: tensor<4x8x!quant.uniform<u8:f32, 0.5>>, %w: tensor<8x2x!quant.uniform<u8:f32, 0.25>>) -> tensor<4x2x!quant.uniform<i8:f32, 2.0:-1>> {
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<4x8x!quant.uniform<u8:f32, 0.5>>, tensor<8x2x!quant.uniform<u8:f32, 0.25>>) -> tensor<4x2x!quant.uniform<i8:f32, 2.0:-1>>
   return %0 : tensor<4x2x!quant.uniform<i8:f32, 2.0:-1>>

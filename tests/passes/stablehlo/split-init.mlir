@@ -24,6 +24,38 @@ func.func @main(%x: tensor<8x16xf32>, %w: tensor<4x16xf32> {hloom.bound}, %b: te
 
 // -----
 
+// Changed: Scales of channels, times one of all: as many numbers as there are channels.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: %[[E:[a-z0-9]+]]: tensor<4xf32> {hloom.init_result = 0 : i64})
+// CHECK-NEXT: %[[S:.*]] = stablehlo.broadcast_in_dim %[[E]], dims = [1] : (tensor<4xf32>) -> tensor<8x4xf32>
+// CHECK-NEXT: stablehlo.multiply %{{.*}}, %[[S]]
+// CHECK-LABEL: func.func public @init(
+// CHECK: stablehlo.multiply {{.*}} : tensor<4xf32>
+func.func @main(%x: tensor<8x4xf32>, %s: tensor<4xf32> {hloom.bound}) -> tensor<8x4xf32> {
+  %half = stablehlo.constant dense<0.5> : tensor<8x4xf32>
+  %0 = stablehlo.broadcast_in_dim %s, dims = [1] : (tensor<4xf32>) -> tensor<8x4xf32>
+  %1 = stablehlo.multiply %half, %0 : tensor<8x4xf32>
+  %2 = stablehlo.multiply %x, %1 : tensor<8x4xf32>
+  return %2 : tensor<8x4xf32>
+}
+
+// -----
+
+// Declined: Rows times columns are as many numbers as the result has.
+// CHECK-LABEL: func.func @main(
+// CHECK: func.func public @init(
+// CHECK: stablehlo.multiply {{.*}} : tensor<8x4xf32>
+func.func @main(%x: tensor<8x4xf32>, %r: tensor<8xf32> {hloom.bound}, %c: tensor<4xf32> {hloom.bound}) -> tensor<8x4xf32> {
+  %0 = stablehlo.broadcast_in_dim %r, dims = [0] : (tensor<8xf32>) -> tensor<8x4xf32>
+  %1 = stablehlo.broadcast_in_dim %c, dims = [1] : (tensor<4xf32>) -> tensor<8x4xf32>
+  %2 = stablehlo.exponential %0 : tensor<8x4xf32>
+  %3 = stablehlo.multiply %2, %1 : tensor<8x4xf32>
+  %4 = stablehlo.add %x, %3 : tensor<8x4xf32>
+  return %4 : tensor<8x4xf32>
+}
+
+// -----
+
 // Declined: A convert to a wider type, a broadcast and a reshape are no reason for an @init.
 // CHECK-LABEL: func.func @main(
 // CHECK-SAME: tensor<4xf16> {hloom.bound})
