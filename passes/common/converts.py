@@ -62,6 +62,8 @@ def _float_to_integer(s: Scalars, x: ir.Value, target: ir.Type, unsigned: bool) 
         x = s.cast("arith.extf", ir.F32Type.get(), x)
     width = target.width
     lowest, highest = (0, (1 << width) - 1) if unsigned else (-1 << (width - 1), (1 << (width - 1)) - 1)
+    if width < 24:  # floats have the bounds
+        return s.cast("arith.trunci", target, s.cast("arith.fptosi", ir.IntegerType.get_signless(32), _within(s, x, lowest, highest)))
     too_high = s.cmpf("oge", x, s.constant(x.type, float(highest + 1)))
     too_low = s.cmpf("ole", x, s.constant(x.type, -1.0)) if unsigned else s.cmpf("olt", x, s.constant(x.type, float(lowest)))
     outside = s.op("arith.ori", s.op("arith.ori", too_high, too_low), s.cmpf("uno", x, x))
@@ -69,6 +71,15 @@ def _float_to_integer(s: Scalars, x: ir.Value, target: ir.Type, unsigned: bool) 
     result = s.cast("arith.fptoui" if unsigned else "arith.fptosi", target, inside)
     result = s.select(too_high, s.constant(target, highest), result)
     return s.select(too_low, s.constant(target, lowest), result)
+
+
+def _within(s: Scalars, x: ir.Value, lowest: int, highest: int) -> ir.Value:
+    """x between the bounds; NaN is 0. Of two compared, x86's minima and maxima give the second where one is NaN."""
+    low, high = s.constant(x.type, float(lowest)), s.constant(x.type, float(highest))
+    if lowest:
+        x = s.select(s.cmpf("uno", x, x), s.constant(x.type, 0), x)
+    x = s.select(s.cmpf("ogt", x, low), x, low)
+    return s.select(s.cmpf("olt", x, high), x, high)
 
 
 def bitcast(s: Scalars, op: ir.Operation, args: list[ir.Value]) -> ir.Value:
