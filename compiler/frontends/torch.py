@@ -30,6 +30,7 @@ from .torch_higher_order import without_higher_order
 from .torch_import import SMALL, line_of, stablehlo_of
 from .torch_items import without_items
 from .torch_layouts import order_of_value, result_orders
+from .torch_nodes import copied_graph, module_of
 from .torch_open import OpenExport, has_open_shapes
 from .torch_registry import own_decompositions_first
 from .torch_selections import without_selections
@@ -100,11 +101,11 @@ def _without_zero_points(exported: torch.export.ExportedProgram) -> torch.export
     """Those of weights, where they are buffers that no call changes."""
     changed, specs = _changed(exported), exported.graph_signature.input_specs
     state = {spec.arg.name: spec.target for spec in specs if spec.kind is InputKind.BUFFER and spec.target not in changed}
-    graph = copy.deepcopy(exported.graph)
+    graph = copied_graph(exported.graph)
     if not without_zero_points(graph, lambda node: _state_of(exported, state[node.name]) if node.name in state else None):
         return exported
     made = copy.copy(exported)
-    made._graph_module = torch.fx.GraphModule(exported.graph_module, graph)
+    made._graph_module = module_of(exported.graph_module, graph)
     return made
 
 

@@ -23,6 +23,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 
 from .torch_lowerings.attention import attention, attention_backward
 from .torch_lowerings.flex_attention import flex_attention
+from .torch_nodes import copied_graph
 from .torch_registry import all_decompositions
 
 _DEFINITIONS: dict[Any, Callable[..., Any]] = {torch.ops.higher_order.flex_attention: flex_attention}
@@ -46,7 +47,7 @@ def without_higher_order(module: GraphModule, parted: bool = False) -> GraphModu
     if not any(node.target in definitions for node in module.graph.nodes):
         return module
     made = copy.copy(module)
-    made.graph = copy.deepcopy(module.graph)
+    made.graph = copied_graph(module.graph)
     for node in [node for node in made.graph.nodes if node.target in definitions]:
         _inline(made, made.graph, node, definitions[node.target])
     return made

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import sys
 import traceback
 from collections.abc import Iterator
@@ -35,6 +36,14 @@ def without_code() -> Iterator[None]:
 def module_of(root: GraphModule, graph: Graph) -> GraphModule:
     """The graph as a module without code, with what it reads of `root`."""
     return _LazyGraphModule(root, graph)
+
+
+def copied_graph(graph: Graph) -> Graph:
+    """A copy whose nodes have their names: a signature knows them by these, and fx gives none that Python has taken (`input`)."""
+    made = copy.deepcopy(graph)
+    for node, mine in zip(graph.nodes, made.nodes, strict=True):
+        mine.name = node.name
+    return made
 
 
 @contextlib.contextmanager

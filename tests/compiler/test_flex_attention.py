@@ -99,3 +99,13 @@ def test_by_compile() -> None:
     exe = hloom.compile(model, *operands, target="cpu")
     _close(exe(*operands), model(*operands), 2e-6)
     assert any(record["code"] == "FUSED_ATTENTION" for record in exe.report.data["decisions"])
+
+
+@torch.no_grad()
+def test_inputs_may_have_pythons_names() -> None:
+    class Named(_Attention):
+        def forward(self, input):
+            return super().forward(input, input, input)
+
+    model, (q, *_) = Named("capped window"), _operands("capped window")
+    _close(hloom.compile(model, q, target="cpu")(q), model(q), 2e-6)

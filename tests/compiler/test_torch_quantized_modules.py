@@ -69,6 +69,17 @@ def test_modules_are_computed_as_well_as_in_f32(name: str) -> None:
         assert (torch.compile(module, backend="hloom", fullgraph=True)(x) - exact).abs().max() < allowed
 
 
+def test_inputs_may_have_any_name() -> None:
+    """Python's own too, which fx gives to no copy of a node."""
+
+    class Named(Quantized):
+        def forward(self, input):
+            return super().forward(input)
+
+    module, x = Named((24, 40), 0, 7), torch.randn(9, 40, generator=torch.Generator().manual_seed(1))
+    torch.testing.assert_close(hloom.compile(module, x)(x), module.exact(x).float(), rtol=1e-5, atol=1e-5)
+
+
 def test_scales_and_points_that_a_tensor_asks_for() -> None:
     """A row's own, known when the product is computed: bytes by bytes all the same."""
     weights = torch.randint(-127, 128, (24, 40), generator=torch.Generator().manual_seed(0), dtype=torch.int8)
