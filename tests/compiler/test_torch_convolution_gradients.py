@@ -83,3 +83,19 @@ def test_gradients_whose_taps_are_of_one_line() -> None:
         )[:2]
 
     check(function, (gradient, x, weight), atol=1e-3, rtol=1e-4)
+
+
+@pytest.mark.parametrize(("images", "channels", "side"), [(32, 512, 4), (128, 256, 8), (1, 512, 3)])
+def test_small_pictures_of_many_channels(images: int, channels: int, side: int) -> None:
+    """What the last stages of networks for small pictures have: few lines that are no whole registers, and weights that no cache holds."""
+    torch.manual_seed(0)
+    x, gradient = (torch.randn(images, channels, side, side) for _ in range(2))
+
+    def function(gradient, x):
+        weight = torch.empty(channels, channels, 3, 3)
+        return torch.ops.aten.convolution_backward(
+            gradient, x, weight, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1, [False, True, False]
+        )[1]
+
+    found, wanted = hloom.compile(function, gradient, x)(gradient, x), function(gradient, x)
+    assert (found - wanted).abs().max() < 2e-5 * wanted.abs().max()

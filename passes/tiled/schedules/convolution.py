@@ -37,6 +37,8 @@ _ENOUGH, _MOST_READ = 1.25, 2
 _NEAR = 5 / 8
 """Of L2 for the pixels of a tile and of the next."""
 _PIXELS = 96
+_LEAST_ROWS = 16
+"""Channels of a tile of a gradient by weights."""
 _POINTS = 4096
 """Results of a tile of whole pictures."""
 _LANES = 128
@@ -86,18 +88,46 @@ def convolution_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     widths = panels(hero)
     sizes |= {axis: widths[axis] for axis in columns if axis in widths and axis in axes.tileable}
     cut(sizes, axes, [a for a in columns if a not in sizes], _BLOCK)
-    if len(lines) == 1 and _is_bare(hero, of[lines[0]]):
-        cut(sizes, axes, lines, _PIXELS)
-    else:
-        line = axes.extent[lines[-1]] if lines else 1
-        cut(sizes, axes, lines[:-1], together or max(1, _PIXELS // line))
-        for axis in lines[:-1]:
-            if axis in sizes and _is_bare(hero, of[axis]):  # of a gradient by weights, the rows of blocks
-                sizes[axis] = _dividing(axes.extent[axis], sizes[axis])
+    rows = None if groups else _rows_of_all_taps(hero, axes, lines, columns, target)
+    _cut_lines(sizes, hero, axes, lines, together, rows)
     cores = max(2, target.cores)
     if narrow and prod(ceil(axes.extent[axis] / size) for axis, size in sizes.items()) < cores:
         _cut_groups(sizes, axes, groups[-1], lanes // axes.extent[output[-1]], cores)
     return {axis: sizes[axis] for axis in _order(hero, axes, sizes, lines, target)}
+
+
+def _cut_lines(sizes: dict[int, int], hero: TileOp, axes: Axes, lines: list[int], together: int | None, rows: int | None) -> None:
+    """`together`: lines of a tile of all channels; `rows`: channels of a tile of all taps; else None."""
+    of = {axis: loop for loop, axis in enumerate(hero.axes)}
+    if rows is not None:
+        return cut(sizes, axes, lines[-1:], rows)
+    if len(lines) == 1 and _is_bare(hero, of[lines[0]]):
+        return cut(sizes, axes, lines, _PIXELS)
+    line = axes.extent[lines[-1]] if lines else 1
+    cut(sizes, axes, lines[:-1], together or max(1, _PIXELS // line))
+    for axis in lines[:-1]:
+        if axis in sizes and _is_bare(hero, of[axis]):  # of a gradient by weights, the rows of blocks
+            sizes[axis] = _dividing(axes.extent[axis], sizes[axis])
+
+
+def _rows_of_all_taps(hero: TileOp, axes: Axes, lines: list[int], columns: list[int], target: TargetView) -> int | None:
+    """Of a gradient by weights, whose lines are the taps and then the image's channels: so many channels that a tile has all taps. Where
+    few taps of a weight lie beside each other, as in PyTorch, tiles of one tap would each read and write all cache lines of the result.
+
+    None for another convolution, where L2 holds the result, and where the taps of a weight fill a line.
+    """
+    if len(lines) < 2 or dim_position(hero.maps[0].results[-1]) != hero.axes.index(lines[-1]):
+        return None
+    *taps, channel = lines
+    nbytes = element_bytes(_kinds(hero)[0].element_type)
+    windows, channels = prod(axes.extent[axis] for axis in taps), axes.extent[channel]
+    blocks = ceil(prod(axes.extent[axis] for axis in columns) / _BLOCK)
+    fits = windows * channels * blocks * _BLOCK * nbytes <= target.l2_bytes
+    if fits or windows == 1 or windows * nbytes > target.cache_line_bytes:
+        return None
+    most = target.l2_bytes // (2 * windows * _BLOCK * nbytes)
+    shared = channels * blocks // max(2, target.cores)
+    return _dividing(channels, max(_LEAST_ROWS, min(_PIXELS, most, shared)))
 
 
 def _cut_groups(sizes: dict[int, int], axes: Axes, group: int, register: int, cores: int) -> None:

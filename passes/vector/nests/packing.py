@@ -95,13 +95,20 @@ def panel_steps(work: Work, number: int, vector: int, jam: int | None, target: T
     width = size_bound(whole_extent(work, number, vector))
     loops = [(steps[d], n) for d, n in zip([*reduced, vector], [*extents, width])]
     known = _apart(loops) or (steps[vector] > 1 and not any(storage.bounds) and _few_copies(loops))
-    fits = prod(extents) * width * element_bytes(storage.element) <= target.tile_bytes
+    fits = _room(extents, width, steps[vector], storage.element, target) <= target.tile_bytes // 2
     if not known or (steps[vector] == 1 and fits and not far):
         return None
     if fits:
         return extents[0]
     long = len(reduced) == 1 and loop_outside(work) == reduced[0] and extents[0] == work.extents[reduced[0]]
     return PANEL_STEPS if long and (steps[vector] != 1 or steps_inside(work, jam, target) is None) else None
+
+
+def _room(extents: Sequence[int], width: int, step: int, element: ir.Type, target: TargetView) -> int:
+    """Bytes of a panel: whole registers of columns; of one that is transposed, as many steps."""
+    lanes = max(1, target.vector_bits // (8 * element_bytes(element)))
+    *outer, steps = extents
+    return prod(outer) * (steps if step == 1 else -(-steps // lanes) * lanes) * -(-width // lanes) * lanes * element_bytes(element)
 
 
 def transposed(work: Work, number: int, vector: int, least: int) -> int | None:
@@ -175,7 +182,9 @@ def pack(
         fixed, extents = {**fixed, along[0]: part[0]}, [part[1], *extents[1:]]
     outer_extents = [size_bound(extent) for extent in extents[:-1]]
     width = -(-size_bound(columns) // lanes) * lanes
-    depth = -(-size_bound(extents[-1]) // lanes) * lanes
+    depth = size_bound(extents[-1])
+    if steps[vector] != 1:  # by whole squares
+        depth = -(-depth // lanes) * lanes
     near = width * element_bytes(storage.element) < FAR_BYTES
     panel = width if chunk is None or near or not isinstance(columns, int) else min(chunk, width)
     backwards = steps[along[-1]] == -1
@@ -186,7 +195,8 @@ def pack(
     if backwards:  # it is copied as it lies, and read backwards
         base, steps = base - (LinearIndex.of(extents[-1]) - 1), {**steps, along[-1]: 1}
     every = masked_chunks if target.masks(8) else chunks  # what masks all widths has registers for masks: they cost nothing
-    copy = _copy_rows if steps[vector] == 1 else partial(_transpose, over=every)
+    outside = any(storage.bounds)  # rows of zeros, which nobody reads, lie before the operand, between its rows, and behind it
+    copy = partial(_copy_rows, within=_count(storage.base) if outside else None) if steps[vector] == 1 else partial(_transpose, over=every)
 
     def at(outer: list[LinearIndex]) -> None:
         start, place = base, packed.offset
@@ -250,16 +260,28 @@ def unless_repeated(address: LinearIndex, scratch: Scratch, body: Callable[[], o
         body()
 
 
-def _copy_rows(source: Storage, target: Storage, lanes: int) -> None:
+def _copy_rows(source: Storage, target: Storage, lanes: int, within: int | None = None) -> None:
+    """`within`: rows that would lie outside of so many elements are others instead."""
+
     def row(k: LinearIndex) -> None:
+        first = source.address([k, LinearIndex()])
+        if within is not None:
+            last = LinearIndex(constant=within) - source.sizes[1]
+            first = LinearIndex.of(arith.maxsi(least(first, last).value(), LinearIndex().value()))
+
         def chunk(start: LinearIndex, wide: Lanes) -> None:
-            value = wide.load(source, source.address([k, start.along_lanes()]))
+            value = wide.load(source, first + start.along_lanes() * source.strides[1])
             plain = Lanes(wide.count)
             plain.store(value, target, target.address([k, start.along_lanes()]))
 
         chunks(source.sizes[1], lanes, lanes, chunk)
 
     for_each(0, source.sizes[0], 1, row)
+
+
+def _count(base: ir.Value) -> int:
+    """The elements of a buffer."""
+    return prod(ir.MemRefType(base.type).shape)
 
 
 def _transpose(source: Storage, target: Storage, lanes: int, over: Callable[..., None]) -> None:

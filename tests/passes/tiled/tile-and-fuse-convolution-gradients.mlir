@@ -37,3 +37,41 @@ func.func private @prime(%x: tensor<37x30x30x4xf32>, %g: tensor<28x28x4x33xf32>)
   } -> tensor<37x3x3x33xf32>
   return %r : tensor<37x3x3x33xf32>
 }
+
+#xl = affine_map<(kh, kw, i, o, n, h, w) -> (n, h + kh, w + kw, i)>
+#gl = affine_map<(kh, kw, i, o, n, h, w) -> (n, h, w, o)>
+#yl = affine_map<(kh, kw, i, o, n, h, w) -> (kh, kw, i, o)>
+
+// Changed: Channels last, and a result that L2 does not hold: tiles have all taps of some channels, whose weights lie beside each other.
+// CHECK-LABEL: func.func private @all_taps(
+// CHECK: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (512, 512) step (128, 64)
+func.func private @all_taps(%x: tensor<8x6x6x512xf32>, %g: tensor<8x4x4x512xf32>) -> tensor<3x3x512x512xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<3x3x512x512xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<3x3x512x512xf32>) -> tensor<3x3x512x512xf32>
+  %r = linalg.generic {indexing_maps = [#xl, #gl, #yl], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%x, %g : tensor<8x6x6x512xf32>, tensor<8x4x4x512xf32>) outs(%f : tensor<3x3x512x512xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %sum, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<3x3x512x512xf32>
+  return %r : tensor<3x3x512x512xf32>
+}
+
+// Unchanged: L2 holds the result: a tile of each tap.
+// CHECK-LABEL: func.func private @each_tap(
+// CHECK: scf.forall (%{{.*}}, %{{.*}}) in (3, 3)
+func.func private @each_tap(%x: tensor<8x18x18x64xf32>, %g: tensor<8x16x16x64xf32>) -> tensor<3x3x64x64xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<3x3x64x64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<3x3x64x64xf32>) -> tensor<3x3x64x64xf32>
+  %r = linalg.generic {indexing_maps = [#xl, #gl, #yl], iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%x, %g : tensor<8x18x18x64xf32>, tensor<8x16x16x64xf32>) outs(%f : tensor<3x3x64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %sum, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<3x3x64x64xf32>
+  return %r : tensor<3x3x64x64xf32>
+}
