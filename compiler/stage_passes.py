@@ -99,6 +99,7 @@ LOWER_KERNELS = [
     "copy-narrow-tails",
     "split-known-tails",
     "divide-as-floats",
+    "keep-halves-wide",
     "scale-to-avx512",
     "round-to-bf16",
     "pair-bf16-lanes",
