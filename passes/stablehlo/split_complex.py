@@ -59,10 +59,13 @@ def split_complex(module: ir.Operation) -> bool:
     changed = bool(walk(module, lambda op: op.name in _PARTS)) and rewrite(module, _PARTS)
     if not _has_complex(module):
         return changed
-    from .complex.rules import CONVERSION  # most programs need none of it
+    from .complex.products import mark_products, unmark_long_products  # most programs need none of it
+    from .complex.rules import CONVERSION
     from .complex.separation import separate
 
+    mark_products(module)
     convert_types(module, CONVERSION)
+    unmark_long_products(module)
     separate(module)
     return True
 

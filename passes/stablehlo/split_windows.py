@@ -60,11 +60,12 @@ def _turned(op: ir.Operation) -> list[ir.Value] | None:
     dim = scan_dim(op, backwards=True)
     if dim is None:
         return None
-    turned = build.reverse(op.operands[0], [dim])
-    pairs = [pair[::-1] for pair in padding_pairs(op, len(build.shape_of(turned)))]
+    values, starts = list(op.operands)[: len(op.results)], list(op.operands)[len(op.results) :]
+    pairs = [pair[::-1] for pair in padding_pairs(op, len(build.shape_of(values[0])))]
     padding = ir.DenseElementsAttr.get(np.array(pairs, np.int64))
-    scan = with_region(op, [turned, op.operands[1]], [op.results[0].type], padding=padding)
-    return [build.reverse(scan.results[0], [dim])]
+    turned = [build.reverse(value, [dim]) for value in values]
+    scan = with_region(op, [*turned, *starts], [result.type for result in op.results], padding=padding)
+    return [build.reverse(result, [dim]) for result in scan.results]
 
 
 def _split(op: ir.Operation, blocks: bool) -> list[ir.Value] | None:

@@ -72,6 +72,29 @@ func.func @sum(%x: tensor<8xcomplex<f32>>, %y: tensor<complex<f32>>) -> tensor<c
 
 // -----
 
+// Changed: A cumulative product has two operands for one, and is known as a scan; a product over other windows is none.
+// CHECK-LABEL: func.func @cumulative_product
+// CHECK: "stablehlo.reduce_window"(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}) <{{.*}}> ({
+// CHECK: }) {hloom.associative} : (tensor<8xf32>, tensor<8xf32>, tensor<f32>, tensor<f32>) -> (tensor<8xf32>, tensor<8xf32>)
+// CHECK: "stablehlo.reduce_window"
+// CHECK: }) : (tensor<8xf32>, tensor<8xf32>, tensor<f32>, tensor<f32>) -> (tensor<7xf32>, tensor<7xf32>)
+func.func @cumulative_product(%z: tensor<8xcomplex<f32>>) -> (tensor<8xcomplex<f32>>, tensor<7xcomplex<f32>>) {
+  %one = stablehlo.constant dense<(1.000000e+00,0.000000e+00)> : tensor<complex<f32>>
+  %0 = "stablehlo.reduce_window"(%z, %one) <{padding = dense<[[7, 0]]> : tensor<1x2xi64>, window_dimensions = array<i64: 8>}> ({
+  ^bb0(%a: tensor<complex<f32>>, %b: tensor<complex<f32>>):
+    %2 = stablehlo.multiply %a, %b : tensor<complex<f32>>
+    stablehlo.return %2 : tensor<complex<f32>>
+  }) : (tensor<8xcomplex<f32>>, tensor<complex<f32>>) -> tensor<8xcomplex<f32>>
+  %1 = "stablehlo.reduce_window"(%z, %one) <{window_dimensions = array<i64: 2>}> ({
+  ^bb0(%a: tensor<complex<f32>>, %b: tensor<complex<f32>>):
+    %2 = stablehlo.multiply %a, %b : tensor<complex<f32>>
+    stablehlo.return %2 : tensor<complex<f32>>
+  }) : (tensor<8xcomplex<f32>>, tensor<complex<f32>>) -> tensor<7xcomplex<f32>>
+  return %0, %1 : tensor<8xcomplex<f32>>, tensor<7xcomplex<f32>>
+}
+
+// -----
+
 // Changed: A custom call sees the bytes, in its layout too; the types that it had are kept.
 // CHECK-LABEL: func.func @call
 // CHECK: %[[Z:.*]] = stablehlo.concatenate
