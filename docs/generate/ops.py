@@ -39,7 +39,7 @@ _FOURIER = """### Fourier transforms
 
 `stablehlo.fft` has all four types, one to three dimensions, any length and any batch, of f32 and f64; `fft_length` must be that of
 the signal. On arrays of real and imaginary parts it may also be written as the custom call that the pass `legalize-fft` shows. Lengths
-whose prime factors are at most 13 are kernels on CPUs (`hloom.dft`), other lengths convolutions by transforms of such a length. On CUDA
+whose prime factors are at most 37 are kernels on CPUs (`hloom.dft`), other lengths convolutions by transforms of such a length. On CUDA
 transforms of more than 64 elements are cuFFT's (`hloom.cufft`), shorter ones, and all but the last dimension of IRFFT, products with
 matrices of roots of unity. An inverse transform divides by the product of its lengths. IRFFT reads half a spectrum: the
 imaginary parts of its first element and, of an even length, of its last do not count, as in NumPy. Sums are in the element type.

@@ -22,8 +22,9 @@ from .rewriting import i64_array, i64_attr
 from .roots_of_unity import divisors, prime_factors, roots_of_unity
 
 TARGET = "hloom.dft"
-PRIMES = frozenset((2, 3, 5, 7, 11, 13))
-"""There are butterflies for these radices, for 4, 8 and 9, and for 16 where there are 32 registers."""
+PRIMES = frozenset((2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37))
+"""There are butterflies for these radices, for 4, 8 and 9, and for 16 where there are 32 registers. Those of larger primes, which are
+sums of all their elements, take longer than a convolution."""
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,17 @@
-"""Transforms of real signals along the last dimension: of an even number of reals, as those of half as many complex numbers."""
+"""Transforms of real signals along the last dimension: of an even number of reals, as those of half as many complex numbers; of an odd
+number, two rows at once.
+"""
 
 from __future__ import annotations
+
+from math import prod
 
 import numpy as np
 from torch_mlir import ir
 
 from ...common.roots_of_unity import roots_of_unity
 from ..support import build
+from .kernels import SHORT
 from .planar import Planar, real_table, scaled
 from .transform import Engine, transform
 
@@ -16,16 +21,36 @@ def from_real(engine: Engine, x: ir.Value) -> Planar:
     *outer, length = build.shape_of(x)
     last = len(outer)
     if length % 2:
-        whole = transform(engine, Planar(x, build.zero(build.shape_of(x), build.element_of(x))), last)
-        return whole.part(last, 0, length // 2 + 1)
+        return _odd_from_real(engine, x)
     half = length // 2
     pairs = build.reshape(x, [*outer, half, 2])
     even, odd = (build.reshape(build.slice_dim(pairs, last + 1, i, i + 1), [*outer, half]) for i in range(2))
-    z = transform(engine, Planar(even, odd), last, extended=True)
-    r = z.reversed(last)
-    evens = Planar(scaled(build.add(z.re, r.re), 0.5), scaled(build.subtract(z.im, r.im), 0.5))
-    odds = Planar(build.add(z.im, r.im), build.subtract(r.re, z.re)).times(roots_of_unity(length, np.arange(half + 1)) / 2, [last])
+    evens, odds = _apart(transform(engine, Planar(even, odd), last, extended=True))
+    odds = odds.times(roots_of_unity(length, np.arange(half + 1)), [last])
     return Planar(build.add(evens.re, odds.re), build.add(evens.im, odds.im))
+
+
+def _odd_from_real(engine: Engine, x: ir.Value) -> Planar:
+    """The first half of the rows are real parts, the others imaginary ones; of an odd number of rows the one in the middle is both.
+
+    Short rows are transformed as columns, which leave less to gain than taking them apart costs.
+    """
+    *outer, length = build.shape_of(x)
+    count, half = prod(outer), length // 2 + 1
+    if count == 1 or length <= SHORT:
+        return transform(engine, Planar(x, build.zero(build.shape_of(x), build.element_of(x))), len(outer)).part(len(outer), 0, half)
+    rows, most = build.reshape(x, [count, length]), (count + 1) // 2
+    first, second = (build.slice_dim(rows, 0, start, start + most) for start in (0, count - most))
+    both = _apart(transform(engine, Planar(first, second), 1, extended=True))
+    first_part, second_part = (each.part(1, 0, half) for each in both)
+    return first_part.joined(second_part.part(0, 2 * most - count, most), 0).reshaped([*outer, half])
+
+
+def _apart(z: Planar) -> tuple[Planar, Planar]:
+    """The transforms of the real and of the imaginary parts, of that of both, whose first element stands at its end again."""
+    r = z.reversed(len(z.shape) - 1)
+    re = Planar(scaled(build.add(z.re, r.re), 0.5), scaled(build.subtract(z.im, r.im), 0.5))
+    return re, Planar(scaled(build.add(z.im, r.im), 0.5), scaled(build.subtract(r.re, z.re), 0.5))
 
 
 def to_real(engine: Engine, z: Planar, length: int, factor: float) -> ir.Value:

@@ -79,6 +79,34 @@ func.func @reals(%x: tensor<512xf32>) -> (tensor<257xf32>, tensor<257xf32>) {
 
 // -----
 
+// Changed: Of an odd number of reals two rows are one of complex numbers; three rows are two, the middle one twice.
+// CHECK-LABEL: func.func @odd_reals
+// CHECK-SAME: (%[[X:.*]]: tensor<3x75xf32>)
+// CHECK-DAG: %[[FIRST:.*]] = stablehlo.slice %[[X]] [0:2, 0:75]
+// CHECK-DAG: %[[SECOND:.*]] = stablehlo.slice %[[X]] [1:3, 0:75]
+// CHECK: stablehlo.custom_call @hloom.dft(%[[FIRST]], %[[SECOND]], %{{[a-z0-9_]+}})
+// CHECK: stablehlo.concatenate %{{.*}}, %{{.*}}, dim = 0 : (tensor<2x38xf32>, tensor<1x38xf32>) -> tensor<3x38xf32>
+func.func @odd_reals(%x: tensor<3x75xf32>) -> (tensor<3x38xf32>, tensor<3x38xf32>) {
+  %0:2 = stablehlo.custom_call @hloom.fft(%x) {hloom.fft = {fft_type = "RFFT", fft_length = array<i64: 75>}}
+      : (tensor<3x75xf32>) -> (tensor<3x38xf32>, tensor<3x38xf32>)
+  return %0#0, %0#1 : tensor<3x38xf32>, tensor<3x38xf32>
+}
+
+// -----
+
+// Changed: A prime up to 37 is a radix.
+// CHECK-LABEL: func.func @small_prime
+// CHECK: stablehlo.custom_call @hloom.dft
+// CHECK-SAME: radices = [array<i64: 16>, array<i64: 31>]
+// CHECK-NOT: stablehlo.custom_call
+func.func @small_prime(%re: tensor<4x496xf32>, %im: tensor<4x496xf32>) -> (tensor<4x496xf32>, tensor<4x496xf32>) {
+  %0:2 = stablehlo.custom_call @hloom.fft(%re, %im) {hloom.fft = {fft_type = "FFT", fft_length = array<i64: 496>}}
+      : (tensor<4x496xf32>, tensor<4x496xf32>) -> (tensor<4x496xf32>, tensor<4x496xf32>)
+  return %0#0, %0#1 : tensor<4x496xf32>, tensor<4x496xf32>
+}
+
+// -----
+
 // Changed: For CUDA a short transform is a product with a matrix.
 // CHECK-LABEL: func.func @product
 // CHECK-COUNT-4: stablehlo.dot_general
