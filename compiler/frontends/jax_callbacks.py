@@ -1,7 +1,8 @@
-"""Calls of Python from JAX's programs are custom calls; callbacks whose effects are ordered, or give values, are refused.
+"""Calls of Python from JAX's programs are custom calls.
 
     y = jax.pure_callback(f, shape, x)   →   stablehlo.custom_call @jax.pure_callback(%x) {callback = "9f2c4e1b-0"}
     jax.debug.print("{}", x)             →   stablehlo.custom_call @hloom.effect(%x) {callback = "9f2c4e1b-1", has_side_effect = true}
+    y = io_callback(f, shape, x)         →   the same, with a result
 
 JAX exports no callbacks, for the process that reads the export has no such functions. Programs that hloom compiles run in this one as a
 rule. A name begins with digits drawn once a process, so that a saved program finds nothing in another process, rather than another
@@ -19,10 +20,8 @@ import jax
 import jax.ffi
 import numpy as np
 from jax.experimental import io_callback
-from jax.extend.source_info_util import SourceInfo, summarize
 
 from hloom.passes.common.custom_calls import EFFECT
-from hloom.passes.errors import UnsupportedOpError
 from hloom.runtime.custom_calls import custom_call
 
 TARGET = "jax.pure_callback"
@@ -38,9 +37,8 @@ def _call(*operands: np.ndarray, callback: str) -> tuple[np.ndarray, ...]:
 
 @custom_call(EFFECT)
 def _effect(number: np.ndarray, *operands: np.ndarray, callback: str) -> tuple[np.ndarray, ...]:
-    """Gives the number that the next such call takes (passes/stablehlo/thread_effects.py)."""
-    _called(callback, operands)
-    return (np.zeros_like(number),)
+    """Gives the number that the next such call takes (passes/stablehlo/thread_effects.py), and what the function gives."""
+    return (np.zeros_like(number), *map(np.asarray, _called(callback, operands)))
 
 
 def _called(callback: str, operands: Sequence[np.ndarray]) -> Any:
@@ -63,26 +61,20 @@ def _pure(context: Any, *operands: Any, callback: Callable[..., Any], **_: Any) 
     return jax.ffi.ffi_lowering(TARGET)(context, *operands, callback=_name(callback))
 
 
-def _debug(context: Any, *operands: Any, **parameters: Any) -> Any:
-    """A callback for its effect alone; JAX gives tokens to those that have an order."""
+def _effects(context: Any, *operands: Any, **parameters: Any) -> Any:
+    """A callback with effects. All are called in their order, so that those to which JAX gives tokens have no need of them."""
     if context.tokens_in.effects():
-        _ordered(context)
+        context.set_tokens_out(context.tokens_in)
     call = functools.partial(context.primitive.impl, **parameters)
     return jax.ffi.ffi_lowering(EFFECT, has_side_effect=True)(context, *operands, callback=_name(call))
 
 
-def _ordered(context: Any, *_: Any, **__: Any) -> Any:
-    raise UnsupportedOpError(
-        "hloom does not compile a callback to Python whose effects are ordered or give values (ordered=True, io_callback)",
-        op=str(context.primitive),
-        loc=summarize(SourceInfo(context.traceback, context.name_stack)),
-        stage="input",
-        remedy="take it out, or have jax.pure_callback give what the program needs of it",
-    )
-
-
 def _printing(x: Any) -> None:
     jax.debug.print("{}", x)
+
+
+def _asking(x: Any) -> Any:
+    return io_callback(np.asarray, x, x)
 
 
 def _traced(function: Callable[[Any], Any]) -> Any:
@@ -91,8 +83,8 @@ def _traced(function: Callable[[Any], Any]) -> Any:
 
 @functools.cache
 def compiled_effects() -> frozenset[Any]:
-    """Those of jax.debug.print and jax.debug.callback without an order."""
-    return frozenset(_traced(_printing).effects)
+    """Those of jax.debug.print, jax.debug.callback and io_callback without an order."""
+    return frozenset(_traced(_printing).effects | _traced(_asking).effects)
 
 
 @functools.cache
@@ -100,8 +92,8 @@ def lowering_rules() -> tuple[tuple[Any, Callable[..., Any]], ...]:
     """JAX's primitives with what lowers them, for jax.export."""
     rules: list[tuple[Callable[[Any], Any], Callable[..., Any]]] = [
         (lambda x: jax.pure_callback(abs, x, x), _pure),
-        (_printing, _debug),
-        (lambda x: jax.debug.callback(print, x), _debug),
-        (lambda x: io_callback(print, None, x), _ordered),
+        (_printing, _effects),
+        (lambda x: jax.debug.callback(print, x), _effects),
+        (_asking, _effects),
     ]
     return tuple((_traced(function).eqns[0].primitive, rule) for function, rule in rules)

@@ -10,7 +10,7 @@ After:
     return %2 : tensor<4xf32>
 
 What nothing reads is dropped, what is the same is computed once, and what has no effect may move: no pass has to know of effects, for
-these calls are read, each once and in their order. They give 0. The number passes through loops and branches.
+these calls are read, each once and in their order. They give 0, and what they gave. The number passes through loops and branches.
 Must hold: calls of functions are inlined. Declined: other custom calls (legalize-custom-calls refuses effects). In the condition of a loop,
 in a region that is no loop and no branch, and in a program without results they raise UnsupportedOpError.
 """
@@ -21,7 +21,7 @@ from torch_mlir import ir
 
 from ..common.custom_calls import EFFECT, target_of_call
 from ..common.init_function import entry
-from ..common.rewriting import attributes_of, create, ops_in, walk
+from ..common.rewriting import attributes_of, create, ops_in, replace, walk
 from ..errors import UnsupportedOpError
 from ..registry import register_pass
 from .support import build
@@ -51,14 +51,15 @@ def thread_effects(module: ir.Operation) -> bool:
 
 
 def _is_effect(op: ir.Operation) -> bool:
-    return op.name == _CALL and target_of_call(op) == EFFECT and not len(op.results)
+    return op.name == _CALL and target_of_call(op) == EFFECT and "has_side_effect" in op.attributes
 
 
 def _step(op: ir.Operation, before: ir.Value) -> ir.Value:
     attributes = {name: value for name, value in attributes_of(op).items() if name not in _OF_OPERANDS}
-    new = create(_CALL, [before.type], [before, *op.operands], **attributes)
-    op.erase()
-    return new.results[0]
+    new = create(_CALL, [before.type, *(result.type for result in op.results)], [before, *op.operands], **attributes)
+    after, *results = new.results
+    replace(op, results)
+    return after
 
 
 _OF_OPERANDS = ("has_side_effect", "operand_layouts", "result_layouts")

@@ -78,16 +78,38 @@ def test_shape_polymorphism_is_refused() -> None:
         load_program(exported)
 
 
-def _printing(x):
-    jax.debug.print("{}", x, ordered=True)
-    return x
+def test_callbacks_with_effects_are_called_in_their_order(capfd) -> None:
+    """At every call, also of what no argument reaches; in loops and branches, with results and without."""
+    seen = []
+
+    def told(x=-1.0):
+        seen.append(float(x))
+        return np.float32(len(seen))
+
+    def ask(*operands):
+        return io_callback(told, jax.ShapeDtypeStruct((), np.float32), *operands, ordered=True)
+
+    def program(x):
+        first, second = ask(), ask(x)
+        jax.debug.print("x is {}", x, ordered=True)
+        total = jax.lax.fori_loop(0, 2, lambda i, t: jax.lax.cond(i > 0, ask, lambda t: t + 10, t), second)
+        io_callback(told, jax.ShapeDtypeStruct((), np.float32), total)
+        return first, second, total
+
+    exe = hloom.compile(program, np.float32(7))
+    assert not seen
+    assert [list(map(float, exe(np.float32(7)))) for _ in range(2)] == [[1, 2, 3], [5, 6, 7]]
+    assert seen == [-1, 7, 12, 3, -1, 7, 16, 7]
+    assert capfd.readouterr().out == "x is 7.0\n" * 2
 
 
-@pytest.mark.parametrize("callback", [_printing, lambda x: io_callback(np.sin, x, x)])
-def test_callbacks_with_effects_are_refused_by_the_users_line(callback) -> None:
-    with pytest.raises(UnsupportedOpError, match="callback to Python") as caught:
-        load_program(callback, (np.ones(4, np.float32),))
-    assert "take it out" in caught.value.remedy and "test_frontend_jax.py:" in caught.value.loc
+def test_a_callback_in_the_condition_of_a_loop_is_refused_by_the_users_line() -> None:
+    def program(x):
+        return jax.lax.while_loop(lambda x: io_callback(lambda x: x < 2, jax.ShapeDtypeStruct((), bool), x), lambda x: x + 1, x)
+
+    with pytest.raises(UnsupportedOpError, match="callback to Python .* the condition of a loop") as caught:
+        hloom.compile(program, np.float32(1))
+    assert "take it out" in caught.value.remedy and "test_frontend_jax.py" in caught.value.loc
 
 
 def test_pure_callbacks_are_calls(tmp_path) -> None:

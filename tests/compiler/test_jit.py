@@ -11,6 +11,7 @@ import pytest
 jax = pytest.importorskip("jax")
 
 import jax.numpy as jnp  # noqa: E402
+from jax.experimental import io_callback  # noqa: E402
 
 import hloom  # noqa: E402
 
@@ -214,6 +215,18 @@ def test_effects_that_are_left_to_xla(program, warning, capfd):
     assert "x is 1.0" in capfd.readouterr().out
     with pytest.raises(hloom.UnsupportedOpError, match=warning):
         hloom.jit(program, fallback=False)(jnp.float32(1))
+
+
+def test_callbacks_give_values():
+    seen = []
+
+    def program(x):
+        return io_callback(lambda x: (seen.append(float(x)), np.float32(len(seen)))[1], jax.ShapeDtypeStruct((), jnp.float32), x) + x
+
+    jitted = hloom.jit(program, fallback=False)
+    assert [float(jitted(jnp.float32(10))) for _ in range(2)] == [11, 12]
+    same(jax.vmap(jitted)(jnp.arange(2.0)), jnp.array([3.0, 5.0]))
+    assert seen == [10, 10, 0, 1]
 
 
 def test_without_jit():

@@ -36,6 +36,18 @@ func.func @main(%x: tensor<4xf32>, %p: tensor<i1>) -> (tensor<4xf32>, tensor<4xf
 
 // -----
 
+// Changed: A call that gives values gives them beside the number.
+// CHECK-LABEL: func.func @main(
+// CHECK: %[[CALL:.*]]:2 = stablehlo.custom_call @hloom.effect(%{{.*}}, %arg0) : (tensor<i32>, tensor<4xf32>) -> (tensor<i32>, tensor<4xf32>)
+// CHECK: stablehlo.compare LT, %[[CALL]]#0,
+// CHECK: stablehlo.select %{{.*}}, %{{.*}}, %[[CALL]]#1
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.custom_call @hloom.effect(%x) {has_side_effect = true} : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
 // Declined: A call of something else is another pass's matter.
 // CHECK-LABEL: func.func @main(
 // CHECK-NEXT: stablehlo.custom_call @mine(%arg0)
