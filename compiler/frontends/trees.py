@@ -106,4 +106,5 @@ def _attributes(value: Any) -> dict[str, Any]:
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, functools.partial):
         return {"args": value.args, "keywords": value.keywords}
-    return dict(getattr(value, "__dict__", {}))
+    slots = [name for kind in type(value).__mro__ for name in getattr(kind, "__slots__", ()) if hasattr(value, name)]
+    return {name: getattr(value, name) for name in slots} | getattr(value, "__dict__", {})

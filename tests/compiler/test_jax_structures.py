@@ -47,11 +47,18 @@ class Flags:
     """Holds no arrays."""
 
 
-class Hidden:
-    __slots__ = ("arrays",)
+class Slotted(Scale):
+    """As flax's variables are."""
 
+    __slots__ = ("_by", "inner")
+
+    def __init__(self, by, inner):
+        self._by, self.inner = by, inner
+
+
+class Hidden:
     def __init__(self, *arrays):
-        self.arrays = arrays
+        self.arrays = lambda: arrays
 
 
 class Frozen(Mapping):
@@ -69,7 +76,8 @@ class Frozen(Mapping):
 
 
 jax.tree_util.register_pytree_node(Scale, lambda s: ((s._by, s.inner), None), lambda _, children: Scale(*children))
-jax.tree_util.register_pytree_node(Hidden, lambda h: (h.arrays, None), lambda _, children: Hidden(*children))
+jax.tree_util.register_pytree_node(Slotted, lambda s: ((s._by, s.inner), None), lambda _, children: Slotted(*children))
+jax.tree_util.register_pytree_node(Hidden, lambda h: (h.arrays(), None), lambda _, children: Hidden(*children))
 jax.tree_util.register_pytree_node(Frozen, lambda f: (tuple(f.values()), tuple(f)), lambda keys, children: Frozen(zip(keys, children)))
 jax.tree_util.register_static(Flags)
 
@@ -82,6 +90,7 @@ OBJECTS = {
     "a dataclass": Layer("first", jnp.tanh, X),
     "one in one": Layer("first", jnp.tanh, X, b=3.0, times=1),
     "a class": Scale(X, Layer("first", jnp.sin, X)),
+    "a class with slots": Slotted(X, jax.tree_util.Partial(shift, 1.0)),
     "a function": jax.tree_util.Partial(shift, X),
 }
 
@@ -120,7 +129,7 @@ def test_results():
 
 def test_arrays_that_are_no_attributes():
     with pytest.raises(hloom.InvalidProgramError, match="whose arrays are no attributes"):
-        hloom.compile(lambda hidden: hidden.arrays[0], Hidden(X))
+        hloom.compile(lambda hidden: hidden.arrays()[0], Hidden(X))
 
 
 def test_a_frozen_dictionary():

@@ -36,7 +36,7 @@ from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import target_of
 
 from ...common.edge import RESHAPES
-from ...common.rewriting import create, defining_op, i64_array
+from ...common.rewriting import create, defining_op, i64_array, ops_in
 from ...common.scalars import is_unsigned, signless
 from ...common.scatter_order import ATTRIBUTE, order_of
 from ...common.scatter_windows import KEPT, UNSIGNED, Windows
@@ -205,10 +205,13 @@ class _Scatter:
             point[u] = ir.AffineExpr.get_dim(d)
         maps = [generic.affine_map(rank, point)] * len(new) + [generic.identity(rank)] * len(old)
 
+        block = self.op.regions[0].blocks[0]
+
         def body(*scalars: ir.Value) -> list[ir.Value]:
             given = iter(scalars[: len(new)])
             values = [next(given) if constant is None else constant for constant in self.known]
-            return low.region(self.op.regions[0].blocks[0], [*scalars[len(new) :], *values])
+            before = list(scalars[len(new) :])
+            return low.region(block, [*values, *before] if _is_extreme(block) else [*before, *values])
 
         made = generic.build_generic(new, old, maps, [generic.PARALLEL] * rank, body)
         return [insert_slice(value, table, starts, extents) for value, table in zip(made.results, tables)]
@@ -223,6 +226,13 @@ class _Scatter:
         dims = range(len(self.windows.updates))
         offsets = [self._start(d, at.get(d, 0)) for d in dims]
         return _slice(updates, offsets, [1 if d in at else self._length(d) for d in dims])
+
+
+def _is_extreme(block: ir.Block) -> bool:
+    """Whether the body is a maximum or minimum. LLVM asks the first operand's sign, long before which an element that the update before
+    wrote is not there.
+    """
+    return ops_in(block)[0].name in ("stablehlo.maximum", "stablehlo.minimum") and len(ops_in(block)) == 2
 
 
 def _computed(value: ir.Value) -> ir.Value:

@@ -120,3 +120,20 @@ module attributes {hloom.target = {kind = "cuda"}} {
     return %0 : tensor<20xui8>
   }
 }
+
+// -----
+
+// Changed: Of a maximum the update is the first operand: LLVM asks its sign, and waits for the other, which the update before may have written.
+// CHECK-LABEL: func.func private @maxima
+// CHECK: linalg.generic
+// CHECK-NEXT: ^bb0(%[[UPDATE:.*]]: f32, %[[BEFORE:.*]]: f32):
+// CHECK-NEXT: arith.maximumf %[[UPDATE]], %[[BEFORE]] : f32
+func.func private @maxima(%x: tensor<20xf32>, %i: tensor<30x1xi32>, %u: tensor<30xf32>) -> tensor<20xf32> attributes {hloom.kind = "scatter"} {
+  %0 = "stablehlo.scatter"(%x, %i, %u) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
+      scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %1 = stablehlo.maximum %a, %b : tensor<f32>
+    stablehlo.return %1 : tensor<f32>
+  }) : (tensor<20xf32>, tensor<30x1xi32>, tensor<30xf32>) -> tensor<20xf32>
+  return %0 : tensor<20xf32>
+}
