@@ -110,7 +110,7 @@ def _chosen_across(union: Union, p: Group, c: Group) -> Refusal | None:
     """Why a loop does not compute what is chosen by its place where its lanes lie along another of its dims than p's: what all lanes read
     alike is turned in registers, what they choose would be gathered element by element. Of a few elements, each is chosen for many
     lanes at once, and where all lanes are at one place, as at each of the columns of indices that a gather reads, no lane chooses."""
-    if not p.chooses or not p.iterates or not c.iterates or p.moves_only or not c.parallel:
+    if not p.chooses or not p.iterates or not c.iterates or p.moves_only or not p.parallel or not c.parallel:
         return None
     lanes = c.parallel[-1]
     if c.axes[lanes].extent <= MOST_IN_TURN:

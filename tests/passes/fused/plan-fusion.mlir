@@ -308,3 +308,18 @@ func.func @main(%x: tensor<300x512xf32>, %w: tensor<512x256xf32>, %b: tensor<256
   %3 = stablehlo.transpose %2, dims = [1, 0] : (tensor<300x256xf32>) -> tensor<256x300xf32>
   return %3 : tensor<256x300xf32>
 }
+
+// -----
+
+// Changed: A part of one element has no dimension along which lanes could choose.
+// CHECK-LABEL: func.func @one_of_two
+// CHECK-NEXT: call @fusion_0
+// CHECK-NEXT: return
+func.func @one_of_two(%x: tensor<2xf32>, %z: tensor<9xf32>) -> tensor<9xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.pad %x, %zero, low = [-1], high = [0], interior = [0] : (tensor<2xf32>, tensor<f32>) -> tensor<1xf32>
+  %1 = stablehlo.exponential %0 : tensor<1xf32>
+  %2 = stablehlo.pad %1, %zero, low = [0], high = [8], interior = [0] : (tensor<1xf32>, tensor<f32>) -> tensor<9xf32>
+  %3 = stablehlo.add %2, %z : tensor<9xf32>
+  return %3 : tensor<9xf32>
+}
