@@ -9,7 +9,8 @@ After:
     %p = stablehlo.select %h, iota, %extent
     %1 = stablehlo.reduce(%p init: %extent) applies stablehlo.minimum across dimensions = [1]
 
-Each of the two is one op with a neutral element, which vectors compute, and threads in any order.
+Each of the two is one op with a neutral element, which vectors compute, and threads in any order. Other reductions of several values that
+do not depend on one another (a sum and a maximum) become one of each, too (complex/separation.py).
 
 What a body of comparisons, selects and logic gives depends on nothing but how its arguments compare: it is run on an element before and
 one after for each of the ways, smaller, equal, greater and NaN, and must choose the greater (all: the smaller) value, a NaN before any
@@ -32,6 +33,7 @@ from hloom.dialects.target import target_of
 
 from ..common.rewriting import defining_op, integer, integers, is_used, ops_in
 from ..registry import register_pass
+from .complex.separation import separate
 from .support import build
 from .support.constants import splat_value
 from .support.driver import rewrite
@@ -48,7 +50,10 @@ _LOGIC: dict[str, Callable[..., Any]] = {
 
 @register_pass("split-extremes", "splits reductions to an extreme and its place into two", ops=("stablehlo.reduce",))
 def split_extremes(module: ir.Operation) -> bool:
-    return target_of(module).kind != "cuda" and rewrite(module, {"stablehlo.reduce": [_split]})
+    if target_of(module).kind == "cuda":
+        return False
+    changed = rewrite(module, {"stablehlo.reduce": [_split]})
+    return separate(module) or changed
 
 
 def _split(op: ir.Operation) -> list[ir.Value] | None:

@@ -169,11 +169,28 @@ def test_several_operands_and_other_bodies(interpreter):
         for label, value in zip(("sum", "max", "xor"), reduce(p, [x, y, n], [zero, low, count], dims, sum_max_count)):
             p.check(f"{label} over {dims}", value)
         p.check(f"largest magnitude over {dims}", reduce(p, [x], [zero], dims, largest_magnitude)[0])
-    units = [p.input(small((3, 5), "f32", seed) % 2) for seed in (4, 5)]
+    units = [p.input(small((37, 5), "f32", seed) % 2) for seed in (4, 5)]
     unit = [p.constant(np.float32(1)), zero]
     for label, value in zip(("real", "imaginary"), reduce(p, units, unit, [1], complex_product)):
         p.check(f"{label} part of a product", value)
     p.check("a constant body", reduce(p, [x], [zero], [1], lambda a, b: p.op("maximum", [p.op("maximum", [a, b]), a]))[0])
+    p.verify(interpreter)
+
+
+@pytest.mark.parametrize("elements", [("f32", "i64"), ("bf16", "i32"), ("f64", "i8"), ("i16", "f32")])
+def test_what_stands_beside_the_largest(interpreter, elements):
+    """Rows of several tiles, which have a lane each."""
+    p = Program()
+    x, y = (p.input(small((3, 35, 6), element, seed)) for seed, element in enumerate(elements))
+    start = [p.constant(np.asarray(-100, numpy_dtype(elements[0]))), p.constant(np.asarray(0, numpy_dtype(elements[1])))]
+
+    def larger(a: Value, b: Value, c: Value, d: Value) -> Sequence[Value]:
+        chosen = p.op("compare", [a, c], element="i1", attributes="comparison_direction = #stablehlo<comparison_direction GE>")
+        return p.op("select", [chosen, a, c], element=elements[0]), p.op("select", [chosen, b, d], element=elements[1])
+
+    for dims in ([2], [1], [1, 2], [0, 2], [0]):
+        for label, value in zip(("largest", "beside"), reduce(p, [x, y], start, dims, larger)):
+            p.check(f"{label} over {dims}", value)
     p.verify(interpreter)
 
 

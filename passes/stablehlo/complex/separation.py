@@ -12,8 +12,9 @@ from ...common.rewriting import attributes_of, clone_with, create, ops_in, repla
 _NAMES = {"stablehlo.reduce", "stablehlo.reduce_window", "stablehlo.scatter"}
 
 
-def separate(module: ir.Operation) -> None:
+def separate(module: ir.Operation) -> bool:
     """Takes apart what can be in the whole module."""
+    changed = False
     for op in walk(module, lambda op: op.name in _NAMES and len(op.results) > 1):
         read = _parts_read(op)
         groups = [] if read is None else _groups([read[value] | {part} for part, value in enumerate(_returned(op))])
@@ -24,6 +25,8 @@ def separate(module: ir.Operation) -> None:
             for group in groups:
                 values.update(zip(group, _part(op, group, read)))
         replace(op, [values[part] for part in range(len(op.results))])
+        changed = True
+    return changed
 
 
 def _returned(op: ir.Operation) -> list[ir.Value]:

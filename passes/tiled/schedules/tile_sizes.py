@@ -115,7 +115,7 @@ def reduction_schedule(root: TileOp, axes: Axes, target: TargetView) -> dict[int
     order = _in_loop_order(axes, root)
     innermost = root.axes[-1]
     inside = prod(axes.extent[a] for a in root.axes if a not in axes.tileable)
-    room = max(_SCANNED_ROWS if _is_long_scan(root) else 1, ROW_TILE_POINTS // max(1, inside))
+    room = max(_SCANNED_ROWS if _is_long_scan(root) or _reduces_several(root) else 1, ROW_TILE_POINTS // max(1, inside))
     sizes: dict[int, int] = {}
     for axis in reversed(order):
         extent = axes.extent[axis]
@@ -145,6 +145,11 @@ def _is_long_scan(op: TileOp) -> bool:
     if op.parallel[-1] or not stored or not op.op.regions:
         return False
     return is_long(split(op.op.regions[0].blocks[0], len(op.inputs), sum(len(m.results) < len(op.extents) for m in op.output_maps)))
+
+
+def _reduces_several(op: TileOp) -> bool:
+    """Whether several values are reduced at once along its innermost loop, for which the kernel has rows side by side."""
+    return not op.parallel[-1] and len(op.output_maps) > 1
 
 
 def _walked(op: TileOp, operand: int) -> list[int | None]:

@@ -49,7 +49,7 @@ from .lane_groups import LaneGroups
 from .lanes import Lanes
 from .lines import lines_of
 from .narrow_dots import emit_narrow_dots
-from .nests import vector_loop
+from .nests import rows_loop, vector_loop
 from .panels import by_panels
 from .pools import pool_of
 from .results import follows_in_registers
@@ -454,7 +454,7 @@ class _Kernel:
             emit_row_sums(group, vector, self._captured, self.target)
             return False
         parallel = vector is not None and group[0].parallel[vector]
-        return self._contract(group[0], vector if parallel else None, lambda work, fits: [])
+        return self._contract(group[0], vector if parallel else rows_loop(group[0]), lambda work, fits: [])
 
     def _contract(self, work: Work, vector: int | None, after: After) -> bool:
         following = after(work, fits=lambda group: takes_after(work, vector, group, self.target))

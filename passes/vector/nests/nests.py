@@ -41,6 +41,15 @@ def vector_loop(works: list[Work]) -> int | None:
     return min(reversed(loops), key=lambda dim: (sum(_scattered(w, dim) for w in works), -_contiguous(works, dim)), default=None)
 
 
+def rows_loop(work: Work) -> int | None:
+    """The loop over rows that have a lane each, where several values are reduced at once, which no register's lanes combine."""
+    if len(work.outputs) < 2:
+        return None
+    kept = [dim for dim, extent in enumerate(work.extents) if work.parallel[dim] and extent != 1]
+    stored = [(m, storage) for m, storage in zip(work.output_maps, work.outputs) if storage is not None]
+    return next((dim for dim in reversed(kept) if all(stride_along(m, storage, dim) == 1 for m, storage in stored)), None)
+
+
 def _scattered(work: Work, dim: int) -> int:
     """The number of elements of operands that are neither contiguous nor constant along the loop `dim`, times `_APART`. Results count
     twice, since inputs can be transposed in registers first (packing.py)."""

@@ -59,6 +59,25 @@ func.func @argmin(%x: tensor<4x9xi8>, %given: tensor<4x9xi32>) -> (tensor<4xi8>,
 
 // -----
 
+// Changed: A maximum and a sum do not depend on one another.
+// CHECK-LABEL: func.func @apart
+// CHECK: %[[M:.*]] = stablehlo.reduce(%arg0 init: %{{.*}}) applies stablehlo.maximum across dimensions = [1] : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+// CHECK: %[[S:.*]] = stablehlo.reduce(%arg1 init: %{{.*}}) applies stablehlo.add across dimensions = [1] : (tensor<4x8xi32>, tensor<i32>) -> tensor<4xi32>
+// CHECK: return %[[M]], %[[S]]
+func.func @apart(%x: tensor<4x8xf32>, %y: tensor<4x8xi32>) -> (tensor<4xf32>, tensor<4xi32>) {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.reduce(%x init: %low), (%y init: %zero) across dimensions = [1] : (tensor<4x8xf32>, tensor<4x8xi32>, tensor<f32>, tensor<i32>) -> (tensor<4xf32>, tensor<4xi32>)
+    reducer(%a: tensor<f32>, %b: tensor<f32>) (%c: tensor<i32>, %d: tensor<i32>) {
+      %1 = stablehlo.maximum %a, %b : tensor<f32>
+      %2 = stablehlo.add %c, %d : tensor<i32>
+      stablehlo.return %1, %2 : tensor<f32>, tensor<i32>
+    }
+  return %0#0, %0#1 : tensor<4xf32>, tensor<4xi32>
+}
+
+// -----
+
 // Declined: A NaN is not before any number: which element stays depends on their order.
 // CHECK-LABEL: func.func @any_nan(
 // CHECK: stablehlo.reduce({{.*}}), ({{.*}}) across
