@@ -98,6 +98,21 @@ def test_leading_parts(interpreter, shape):
     p.verify(interpreter)
 
 
+def test_parts_of_copies(interpreter):
+    """Of an array's copies one after the other, within one of them, from one into others, from an end to an end."""
+    p = Program()
+    x = p.input(small((3, 5), "f32"))
+    copies = reshape(p, broadcast(p, x, [4, 3, 5], [1, 2]), [60])
+    for start, limit, stride in ((0, 60, 1), (2, 11, 1), (13, 37, 1), (15, 30, 1), (0, 31, 1), (14, 60, 1), (16, 29, 1), (3, 50, 2)):
+        part = slice_(p, copies, [start], [limit], [stride])
+        p.check(f"{start} to {limit} by {stride}", part)
+    turned = reshape(p, broadcast(p, p.input(small((3, 3), "f32")), [4, 3, 3], [2, 1]), [36])
+    p.check("copies of a transpose", slice_(p, turned, [4], [31], [1]))
+    inner = reshape(p, broadcast(p, x, [3, 5, 4], [0, 1]), [60])
+    p.check("copies of each", slice_(p, inner, [4], [31], [1]))
+    p.verify(interpreter)
+
+
 def test_gather_in_all_forms(interpreter):
     p = Program()
     x = p.input(filled((4, 5, 6), "f32"))

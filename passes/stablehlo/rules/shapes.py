@@ -7,7 +7,8 @@ put in; an elementwise op stands before the reshape that adds unit dimensions, n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
+from math import prod
 
 from torch_mlir import ir
 
@@ -17,6 +18,9 @@ from ..support import build, constants
 from ..support.driver import Rule, Rules
 
 Values = list[ir.Value] | None
+
+_MOST_COPIES = 8
+"""A concatenation of more is no less than a remainder of each place."""
 
 
 def _producer(value: ir.Value, name: str) -> ir.Operation | None:
@@ -178,8 +182,26 @@ def _slice(op: ir.Operation) -> Values:
         if starts[axis] == 0 and strides[axis] == 1:
             return [build.iota(shape, build.element_of(x), axis)]
     if inner := _producer(x, "reshape"):
-        return _slice_of_reshape(inner, shape, starts, limits, strides)
+        repeated = _slice_of_repetition(inner, starts, limits, strides)
+        return _slice_of_reshape(inner, shape, starts, limits, strides) if repeated is None else repeated
     return None
+
+
+def _slice_of_repetition(inner: ir.Operation, starts: list[int], limits: list[int], strides: list[int]) -> Values:
+    """Of a few copies of an array one after the other, some whole and the first or last in part: the copies put together."""
+    copies = _producer(inner.operands[0], "broadcast_in_dim")
+    if copies is None or strides != [1]:
+        return None
+    source, dimensions, (count, *rest) = copies.operands[0], integers(copies, "broadcast_dimensions"), build.shape_of(copies.results[0])
+    length, places = prod(rest), dict(zip(dimensions, build.shape_of(source)))
+    if places.pop(0, 1) != 1 or list(places.items()) != list(enumerate(rest, 1)) or not length or count == 1:
+        return None
+    (start,), (limit,) = starts, limits
+    bounds = [start, *range(start // length * length + length, limit, length), limit]
+    if len(bounds) - 1 > _MOST_COPIES:
+        return None
+    flat = build.reshape(source, [length])
+    return [build.concatenate([build.slice_(flat, [a % length], [a % length + b - a], [1]) for a, b in pairwise(bounds)], 0)]
 
 
 def _slice_of_concatenate(op: ir.Operation, inner: ir.Operation, starts: list[int], limits: list[int], strides: list[int]) -> Values:

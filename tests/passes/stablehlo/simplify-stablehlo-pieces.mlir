@@ -21,6 +21,29 @@ func.func @heads(%x: tensor<2x7x4xf32>, %y: tensor<2x7x8xf32>) -> tensor<2x7x3x4
 
 // -----
 
+// Changed: A part of an array's copies, one after the other, is put together of them.
+// CHECK-LABEL: func.func @copies(
+// CHECK: %[[X:.*]] = stablehlo.reshape %arg0 : (tensor<3x5xf32>) -> tensor<15xf32>
+// CHECK: %[[LAST:.*]] = stablehlo.slice %[[X]] [13:15]
+// CHECK: %[[FIRST:.*]] = stablehlo.slice %[[X]] [0:7]
+// CHECK: stablehlo.concatenate %[[LAST]], %[[X]], %[[FIRST]], dim = 0
+// CHECK-LABEL: func.func @turned(
+// CHECK-NOT: concatenate
+func.func @copies(%x: tensor<3x5xf32>) -> tensor<24xf32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [1, 2] : (tensor<3x5xf32>) -> tensor<4x3x5xf32>
+  %1 = stablehlo.reshape %0 : (tensor<4x3x5xf32>) -> tensor<60xf32>
+  %2 = stablehlo.slice %1 [13:37] : (tensor<60xf32>) -> tensor<24xf32>
+  return %2 : tensor<24xf32>
+}
+func.func @turned(%x: tensor<3x3xf32>) -> tensor<24xf32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [2, 1] : (tensor<3x3xf32>) -> tensor<4x3x3xf32>
+  %1 = stablehlo.reshape %0 : (tensor<4x3x3xf32>) -> tensor<36xf32>
+  %2 = stablehlo.slice %1 [7:31] : (tensor<36xf32>) -> tensor<24xf32>
+  return %2 : tensor<24xf32>
+}
+
+// -----
+
 // Declined: a row that has a part of each piece; pieces that lie beside each other in all rows; what others read.
 // CHECK-LABEL: func.func @parts(
 // CHECK: stablehlo.reshape {{.*}} : (tensor<64xf32>) -> tensor<8x8xf32>
