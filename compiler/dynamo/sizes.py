@@ -3,12 +3,18 @@
 Dynamo makes sizes that changed symbols (SymInt): operands of the graph, and in the shapes of others. At a call they are known. The graph is
 traced again with them, and is then one of known shapes.
 
+Sizes may go on to change: a cache that grows by a token a call, sounds whose lengths are drawn. Each program that was made asks for more
+calls of the next set of sizes before it is worth one; until then PyTorch computes them, by the ops of the graph:
+    sets of sizes made     0 … 7    8    9   …   20
+    calls before one       1        8   16   …  104
+
 A nested tensor (`torch.jagged`) is its values, its offsets and a SymInt that stands for the lengths of its rows, of no value even at a
 call. Such a one is traced as some number, and given back where the graph gives it back.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -25,6 +31,12 @@ from .graph import is_open
 
 MOST = 64
 """Sets of sizes that are kept; the one that was used longest ago goes first."""
+AT_ONCE = 8
+"""Sets of sizes that are compiled when they are first called."""
+STEP = 8
+"""Further calls that each program asks for of the next set."""
+_COUNTED = 1024
+"""Sets of sizes whose calls are counted; of others nothing is known."""
 
 
 def has_open_sizes(module: GraphModule) -> bool:
@@ -32,6 +44,10 @@ def has_open_sizes(module: GraphModule) -> bool:
     return any(node.op == "placeholder" and is_open(node) for node in module.graph.nodes)
 
 
+_CHANGING = (
+    f"the sizes of a graph changed more than {AT_ONCE} times, and hloom compiles each set of sizes: PyTorch computes new ones until they "
+    "were called often. Keep sizes few: pad to a multiple of some length, give a cache that does not grow"
+)
 _SOME_LENGTH = 2
 """In the stead of a nested tensor's lengths. 0 and 1 are what torch decides by."""
 
@@ -48,6 +64,11 @@ class BySizes(Code):
         placeholders = module.graph.find_nodes(op="placeholder")
         self.open = [(number, isinstance(node.meta.get("val"), torch.Tensor)) for number, node in enumerate(placeholders) if is_open(node)]
         """Operands that sizes are known by, and which are tensors; the others are the same at every call, as dynamo saw to."""
+        self.calls: OrderedDict[Any, int] = OrderedDict()
+        """How often sets of sizes were called that have no program yet."""
+        self.programs = 0
+        """How many were made, with those that are kept no more."""
+        self.torchs = None if _calls_functions(module) else module.forward
 
     def __call__(self, *operands: Any) -> Any:
         given = unboxed(operands)
@@ -62,12 +83,27 @@ class BySizes(Code):
     def _of_numbers(self, given: list[Any]) -> Any:
         key = tuple([(each.shape, each.stride()) if tensor else each for n, tensor in self.open for each in (given[n],)])
         made = self.made.get(key)
-        if made is None:
-            made = self.made[key] = self._specialised(given)
-            if len(self.made) > MOST:
-                self.made.popitem(last=False)
-        self.made.move_to_end(key)
+        if made is not None:
+            self.made.move_to_end(key)
+            return made(given)
+        if self.torchs is not None and not self._is_worth_a_program(key):
+            return self.torchs(*given)
+        made = self.made[key] = self._specialised(given)
+        self.programs += 1
+        if len(self.made) > MOST:
+            self.made.popitem(last=False)
         return made(given)
+
+    def _is_worth_a_program(self, key: Any) -> bool:
+        calls = self.calls.pop(key, 0) + 1
+        if calls >= STEP * (self.programs - AT_ONCE + 1):
+            return True
+        if not self.calls:
+            warnings.warn(_CHANGING, stacklevel=2)
+        self.calls[key] = calls
+        if len(self.calls) > _COUNTED:
+            self.calls.popitem(last=False)
+        return False
 
     def _specialised(self, operands: Sequence[Any]) -> Callable[..., Any]:
         with unset_fake_temporarily(), torch.no_grad(), FakeTensorMode(allow_non_fake_inputs=True, shape_env=ShapeEnv()):
@@ -80,6 +116,11 @@ class BySizes(Code):
             module = make_fx(torch.fx.Interpreter(self.module).run)(*empty)
         know_numbers(module)
         return self.compiled(module)
+
+
+def _calls_functions(module: GraphModule) -> bool:
+    """Whether an op of the graph calls another graph (`while_loop`, flex attention): PyTorch may not compute such as it stands."""
+    return any(isinstance(node.target, torch._ops.HigherOrderOperator) for node in module.graph.nodes)
 
 
 def _passed(module: GraphModule) -> dict[int, int]:

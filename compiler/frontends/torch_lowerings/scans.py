@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
+from torch import Tensor
 from torch_mlir import ir
 
 from hloom.passes.common.scans import ASSOCIATIVE
 from hloom.passes.stablehlo.support import build
 
-from ..torch_registry import TorchOp, torch_lowering
+from ..torch_registry import TorchOp, depends_on_data, torch_differentiated, torch_lowering
 
 
 @torch_lowering("aten.cumprod")
@@ -23,6 +25,26 @@ def cumprod(op: TorchOp, x: ir.Value, dim: int, *, dtype: torch.dtype | None = N
 def cumsum(op: TorchOp, x: ir.Value, dim: int, *, dtype: torch.dtype | None = None) -> ir.Value:
     """torch-mlir's, but of nothing."""
     return NotImplemented if build.count_of(x) else build.zero(list(op.result.shape), op.element)
+
+
+@torch_differentiated("aten.cumsum")
+def cumsum_of_data(x: Tensor, dim: int, *, dtype: torch.dtype | None = None) -> Tensor:
+    """Torch's formula for the gradient asks how many elements there are, which may depend on data."""
+    if not depends_on_data(x):
+        return NotImplemented
+    return _Sums.apply(x if dtype is None else x.to(dtype), dim)
+
+
+class _Sums(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, dim: int) -> Tensor:
+        ctx.dim = dim
+        return x.cumsum(dim)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        (gradient,) = gradients
+        return gradient.flip(ctx.dim).cumsum(ctx.dim).flip(ctx.dim), None
 
 
 @torch_lowering("aten.cummax")
