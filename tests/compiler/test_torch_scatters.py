@@ -238,3 +238,14 @@ def test_a_resize_of_integers_without_aliases_is_refused() -> None:
     image = torch.zeros(1, 1, 8, 8, dtype=torch.uint8)
     with pytest.raises(UnsupportedOpError, match="16 bits"):
         hloom.compile(Function(lambda x: F.interpolate(x, (4, 4), mode="bilinear", antialias=True)), image)
+
+
+@pytest.mark.parametrize("steps", [1, 3])
+def test_rows_at_places_that_are_repeated(steps: int) -> None:
+    """As a decoder's positions, for each sequence: of one token they are 0 in all."""
+
+    def rows(x: torch.Tensor) -> torch.Tensor:
+        return x[torch.arange(steps).unsqueeze(0).repeat(2, 1)]
+
+    x = torch.randn(20, 8)
+    torch.testing.assert_close(hloom.compile(Function(rows), x)(x), rows(x))

@@ -205,3 +205,22 @@ func.func @two_windows(%x: tensor<64x4xf32>) -> tensor<64x2xf32> {
   %0 = "stablehlo.gather"(%x, %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 64, 1>}> : (tensor<64x4xf32>, tensor<2x1xi32>) -> tensor<64x2xf32>
   return %0 : tensor<64x2xf32>
 }
+
+// -----
+
+// Declined: the position of one token, repeated for each sequence, is 0 in all.
+// CHECK-LABEL: func.func @one_position
+// CHECK-NOT: stablehlo.slice %arg0 [0:2
+// CHECK: return
+func.func @one_position(%w: tensor<20x8xf32>) -> tensor<2x1x8xf32> {
+  %i = stablehlo.iota dim = 0 : tensor<1xi64>
+  %p = stablehlo.broadcast_in_dim %i, dims = [0] : (tensor<1xi64>) -> tensor<2xi64>
+  %zero = stablehlo.constant dense<0> : tensor<2xi64>
+  %n = stablehlo.constant dense<20> : tensor<2xi64>
+  %below = stablehlo.compare LT, %p, %zero : (tensor<2xi64>, tensor<2xi64>) -> tensor<2xi1>
+  %more = stablehlo.add %p, %n : tensor<2xi64>
+  %at = stablehlo.select %below, %more, %p : tensor<2xi1>, tensor<2xi64>
+  %r = stablehlo.reshape %at : (tensor<2xi64>) -> tensor<2x1x1xi64>
+  %0 = "stablehlo.gather"(%w, %r) <{dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1, 8>}> : (tensor<20x8xf32>, tensor<2x1x1xi64>) -> tensor<2x1x8xf32>
+  return %0 : tensor<2x1x8xf32>
+}
