@@ -218,9 +218,10 @@ def _counted(value: ir.Value) -> int | None:
         return _reshaped(_counted(op.operands[0]), build.shape_of(op.operands[0]), build.shape_of(value))
     if op.name == "stablehlo.broadcast_in_dim":
         k = _counted(op.operands[0])
-        along = None if k is None else integers(op, "broadcast_dimensions")[k]
-        is_kept = k is not None and build.shape_of(value)[along] == build.shape_of(op.operands[0])[k]
-        return along if is_kept else None  # a single 0 that is repeated does not count
+        if k is None:
+            return None
+        along = integers(op, "broadcast_dimensions")[k]
+        return along if build.shape_of(value)[along] == build.shape_of(op.operands[0])[k] else None  # a 0 that is repeated does not count
     if op.name == "stablehlo.select":  # of Python's negative indices, of which there is none
         test = defining_op(op.operands[0])
         if test is None or test.name != "stablehlo.compare" or keyword(test, "comparison_direction") != "LT":
