@@ -19,6 +19,7 @@ from ...common.combiner import is_long, split
 from ...common.contraction import (
     is_contraction,
 )
+from ...common.linear_index import linear_form
 from ...common.rewriting import element_of
 from .chained import chained, chained_schedule
 from .contraction import contraction_schedule
@@ -60,7 +61,7 @@ def scheduled(axes: Axes, target: TargetView) -> dict[int, int]:
         by_lines = has_windows(hero) or has_groups_in_lanes(hero)
         return convolution_schedule(hero, axes, target) if by_lines else contraction_schedule(hero, axes, target)
     reductions = [op for op in ops if not all(op.parallel) and not repeated_by_tiles(op, axes)]
-    windows = [op for op in reductions if op.inputs and has_windows(op) and any(op.parallel) and not _sums_rows(op)]
+    windows = [op for op in reductions if op.inputs and has_windows(op) and any(op.parallel) and not (_sums_rows(op) or _sums_columns(op))]
     if windows:
         return pooling_schedule(windows[0], axes)
     if reductions:
@@ -72,6 +73,18 @@ def _sums_rows(op: TileOp) -> bool:
     """Whether an op sums whole rows of its first input: a group's channels, read at `4 * g + c`, are no window of a picture's line."""
     row = used_dims(op.maps[0].results[-1])
     return bool(row) and not any(op.parallel[d] for d in row)
+
+
+def _sums_columns(op: TileOp) -> bool:
+    """Whether each step of what is summed lies behind all that the others walk of the first input: lines of a longer one, whose columns
+    are summed, are no windows."""
+    form = linear_form(op.maps[0])
+    for index in form or ():
+        summed = [step for loop, step in index.terms.items() if not op.parallel[loop]]
+        reach = sum(abs(step) * (op.extents[loop] - 1) for loop, step in index.terms.items() if op.parallel[loop])
+        if summed and reach >= min(map(abs, summed)):
+            return False
+    return form is not None
 
 
 def _in_loop_order(axes: Axes, root: TileOp) -> list[int]:
@@ -110,20 +123,19 @@ def _is_far(op: TileOp, target: TargetView) -> bool:
 
 
 def reduction_schedule(root: TileOp, axes: Axes, target: TargetView) -> dict[int, int]:
-    """Rows one by one or few at a time; columns that are kept while others are summed in runs of whole cache lines: as long as a near
-    cache holds them for, where they are read twice."""
+    """Rows one by one or few at a time; columns that are kept while others are summed in runs of whole cache lines, of several loops where
+    the innermost are short: as long as a near cache holds them for, where they are read twice."""
     order = _in_loop_order(axes, root)
     innermost = root.axes[-1]
     inside = prod(axes.extent[a] for a in root.axes if a not in axes.tileable)
     room = max(_SCANNED_ROWS if _is_long_scan(root) or _reduces_several(root) else 1, ROW_TILE_POINTS // max(1, inside))
+    columns = _columns(root, axes, inside, target) if innermost in order else 1
     sizes: dict[int, int] = {}
     for axis in reversed(order):
         extent = axes.extent[axis]
-        if axis == innermost:
-            sizes[axis] = min(extent, _columns(root, axes, inside, target))
-            continue
-        sizes[axis] = min(extent, room)
-        room = max(1, room // extent)
+        sizes[axis] = min(extent, columns if axis == innermost else max(columns, room))
+        columns = columns // extent
+        room = room if axis == innermost else max(1, room // extent)
     return {axis: sizes[axis] for axis in order if sizes[axis] < axes.extent[axis]}
 
 

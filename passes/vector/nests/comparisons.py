@@ -5,7 +5,8 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from ...common.linear_index import LinearIndex
-from ...common.scalars import INTEGER_PREDICATES
+from ...common.rewriting import is_block_argument
+from ...common.scalars import INTEGER_PREDICATES, constant_integer
 from .lanes import Lanes, Rep
 
 PREDICATES = {number: name for name, number in INTEGER_PREDICATES.items()}
@@ -13,11 +14,27 @@ PREDICATES = {number: name for name, number in INTEGER_PREDICATES.items()}
 
 def bounds(index: LinearIndex, lanes: Lanes) -> tuple[int, int] | None:
     """The least and the greatest value of an index in the live lanes; None where that is not known."""
-    if any(variable not in lanes.reach for variable in index.terms) or (index.lanes and not lanes.live):
+    reaches = [(factor, lanes.reach.get(variable) or _reach(variable)) for variable, factor in index.terms.items()]
+    live = lanes.live or lanes.known_live()
+    if index.lanes and not live:
         return None
-    ends = [(index.lanes * (lanes.live - 1), 0)] if index.lanes else []
-    ends += [(factor * low, factor * high) for v, factor in index.terms.items() for low, high in [lanes.reach[v]]]
+    ends = [(index.lanes * (live - 1), 0)] if index.lanes else []
+    for factor, reach in reaches:
+        if reach is None:
+            return None
+        ends.append((factor * reach[0], factor * reach[1]))
     return index.constant + sum(map(min, ends)), index.constant + sum(map(max, ends))
+
+
+def _reach(value: ir.Value) -> tuple[int, int] | None:
+    """The least and the greatest value of a loop's index, where the loop's bounds are constants."""
+    loop = ir.BlockArgument(value).owner.owner if is_block_argument(value) else None
+    if loop is None or loop.name != "scf.for" or ir.BlockArgument(value).arg_number:
+        return None
+    lower, upper, step = map(constant_integer, list(loop.operands)[:3])
+    if lower is None or upper is None or step is None or upper <= lower:
+        return None
+    return lower, lower + (upper - lower - 1) // step * step
 
 
 def clamped(name: str, a: LinearIndex, b: LinearIndex, lanes: Lanes) -> LinearIndex | None:

@@ -48,7 +48,7 @@ from .next_tile import Asked, prefetch_pixels
 from .packing import Scratch, pack, packable, rows_packable, summed
 from .partial_sums import PartialSums, added, float_that_is_summed, is_long, steps_together, sum_loops
 from .results import follows_in_registers, store_results
-from .segments import cuts, segments
+from .segments import Reach, cuts, cuts_around, nest_cut, segments
 from .spare_lanes import SharedColumns, SpareLanes
 from .strips import PixelsBelow, asks_for_pixels_alone, registers_of_a_line, strip_of_work
 from .tile_prefetch import PAGE_BYTES
@@ -132,6 +132,8 @@ class _Contraction:
         """Whether the code being emitted is for windows of which only taps along the jammed loop may be missing."""
         self.in_chunks = False
         """Whether the loop over chunks of channels is outside the loop over the lines of a tile."""
+        self.reach: Reach = {}
+        """Of the outer loops' indices, where they are between two cuts."""
         self.asked: Asked | None = None
         """What blocks prefetch of the pixels that are read after them."""
 
@@ -150,8 +152,15 @@ class _Contraction:
             self._over_outer(partial(self._product, self.vector))
 
     def _over_outer(self, body: Callable[[dict[int, LinearIndex]], None]) -> None:
-        """Loops of `body(indices)` over the outer loops."""
-        nest_each([self.work.extents[d] for d in self.outer], lambda indices: body(dict(zip(self.outer, indices))))
+        """Loops of `body(indices)` over the outer loops, cut where the body turns."""
+        inner = None if self.vector is None or self.step is not None else cuts([self.work], self.vector, shortest=self.one)
+        around = cuts_around([self.work], self.outer, inner) if self.step is None else {}
+
+        def at(indices: list[LinearIndex], reach: Reach) -> None:
+            self.reach = reach
+            body(dict(zip(self.outer, indices)))
+
+        nest_cut([(self.work.extents[d], around.get(d)) for d in self.outer], self.captured, at)
 
     def _product(self, vector: int, fixed: dict[int, LinearIndex]) -> None:
         """Emits all rows and columns for fixed outer loops, the sum in parts where it is long."""
@@ -388,7 +397,7 @@ class _Contraction:
         if self.jam is not None:
             dims[self.jam] = row
         at = point_indices(self.rank, dims, self.vector, start, lanes)
-        return Point(lanes, at, self.captured)
+        return Point(replace(lanes, reach={**lanes.reach, **self.reach}) if self.reach else lanes, at, self.captured)
 
     def _block(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes, rows: int, row: LinearIndex) -> None:
         """Emits the results of some rows at one chunk."""
@@ -485,6 +494,7 @@ class _Contraction:
             has = [[window.exists(row.constant + u, tap) for u in range(rows)] for tap in range(window.taps)]
             if not all(map(all, has)):
                 loops[window.tap] = pieces(has)
+        loops |= self._cut([d for d in self.reduced if loops[d] == (0, self.work.extents[d])])
         for outer, inner in zip(self.reduced, self.reduced[1:]):
             if (
                 loops[outer] == (0, self.work.extents[outer])
@@ -493,6 +503,11 @@ class _Contraction:
             ):
                 loops |= {outer: (0, 1), inner: (0, self.work.extents[outer] * self.work.extents[inner])}
         return list(loops.values())
+
+    def _cut(self, loops: list[int]) -> dict[int, Taps]:
+        """The pieces of loops where the body turns that compares their indices."""
+        found = {d: cuts([self.work], d) for d in loops} if self.step is None and self.shared is None else {}
+        return {d: known.pieces() for d, known in found.items() if known is not None and known.base is None}
 
 
 def _columns_of(lanes: Lanes) -> Lanes:

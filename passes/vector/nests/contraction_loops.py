@@ -24,7 +24,7 @@ def contraction_loop(work: Work, target: TargetView) -> int | None:
     for dim, extent in enumerate(work.extents):
         moves = any(window.step(dim) for window in windows)
         if work.parallel[dim] and not moves and size_bound(extent) >= one and stride_along(work.output_maps[0], output, dim) == 1:
-            if work.looked_up(dim)[1]:
+            if any(step not in (-1, 1) for _, step in work.looked_up(dim)):
                 return None  # rows that an index tells: no product, and each is read along itself
             jam = jam_loop(work, dim)
             inputs = [(n, stride_along(work.maps[n], s, dim)) for n, s in enumerate(work.inputs) if isinstance(s, Storage)]

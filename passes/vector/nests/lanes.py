@@ -92,7 +92,7 @@ class Lanes:
             return value_of("memref.load", element, [storage.base, address.address_in(storage.base)])  # the bindings' own take longer
         if isinstance(address, LinearIndex) and address.lanes == 1:
             return self._load_contiguous(storage, address)
-        if isinstance(address, LinearIndex) and address.lanes < 0 and (live := self._live()):
+        if isinstance(address, LinearIndex) and address.lanes < 0 and (live := self.known_live()):
             upwards = address.at_lane(live - 1) + LinearIndex(lanes=-address.lanes)
             if upwards.lanes == 1 or _in_turns(storage, upwards) or _lies_near(storage, upwards):
                 return self._load_backwards(storage, upwards, live)
@@ -127,7 +127,7 @@ class Lanes:
         read = self._read(replace(storage, ahead=-storage.ahead), upwards)
         return vector.shuffle(read, read, [max(live - 1 - lane, 0) for lane in range(self.count)])
 
-    def _live(self) -> int:
+    def known_live(self) -> int:
         """How many lanes are live, which are the first ones; 0 where that is not known."""
         if self.mask is None:
             return self.count
@@ -145,7 +145,7 @@ class Lanes:
 
     def _load_apart(self, storage: Storage, address: LinearIndex) -> ir.Value:
         """Elements that lie near each other: all from the first to the last are loaded, none beyond."""
-        step, live = address.lanes, self._live()
+        step, live = address.lanes, self.known_live()
         if live:
             mask = static_mask(step * self.count, step * (live - 1) + 1)
         else:
@@ -202,7 +202,7 @@ class Lanes:
                 value = vector.shuffle(value, value, in_turn_again(self.count))
             if self.mask is None:
                 vector.store(value, storage.base, [start])
-            elif self._live() == 1 and isinstance(storage.element, ir.BF16Type):  # of which LLVM 22 would store 32 bits
+            elif self.known_live() == 1 and isinstance(storage.element, ir.BF16Type):  # of which LLVM 22 would store 32 bits
                 memref.store(vector.extract(value, [], [0]), storage.base, [start])
             else:
                 vector.maskedstore(storage.base, [start], self.mask, value)

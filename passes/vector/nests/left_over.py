@@ -63,11 +63,7 @@ def _chosen(block: ir.Block, pieces: Mapping[int, Piece]) -> dict[ir.Value, ir.V
             spans[op.results[0]] = based[op.operands[0]].low, based[op.operands[0]].high
         elif op.name == "arith.select" and (truth := spans.get(op.operands[0])) in ((0, 0), (1, 1)):
             chosen[op.results[0]] = op.operands[1 if truth == (1, 1) else 2]
-        elif (
-            len(op.operands) == 2
-            and not _is_bitwise(op)
-            and (span := _span(op, *(_known(value, spans) for value in op.operands))) is not None
-        ):
+        elif len(op.operands) == 2 and (span := span_of(op, *(known_span(value, spans) for value in op.operands))) is not None:
             spans[op.results[0]] = span
     return chosen
 
@@ -77,14 +73,14 @@ def _is_bitwise(op: ir.Operation) -> bool:
     return op.name in ("arith.andi", "arith.ori") and not ir.IntegerType(op.results[0].type).width == 1
 
 
-def _known(value: ir.Value, spans: Mapping[ir.Value, Span]) -> Span | None:
+def known_span(value: ir.Value, spans: Mapping[ir.Value, Span]) -> Span | None:
     number = None if value in spans else constant_integer(value)
     return spans.get(value) if number is None else (number, number)
 
 
-def _span(op: ir.Operation, a: Span | None, b: Span | None) -> Span | None:
+def span_of(op: ir.Operation, a: Span | None, b: Span | None) -> Span | None:
     """Where what an op makes of two numbers lies; a truth from 0 to 1."""
-    if a is None or b is None:
+    if a is None or b is None or _is_bitwise(op):
         return None
     if op.name == "arith.cmpi":
         holds = truth(PREDICATES[ir.IntegerAttr(op.attributes["predicate"]).value], a[0] - b[1], a[1] - b[0])

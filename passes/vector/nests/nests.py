@@ -30,13 +30,16 @@ _LONG_BODY = 512
 _APART = 8
 """An element that is gathered takes as long as so many that are loaded."""
 
+_FEW_LANES = 8
+"""Loops of fewer steps leave most of a register idle."""
+
 _MOST_CHUNKS = 64
 """At most this many chunks are emitted one by one, where it then is known which elements each reads."""
 
 
 def vector_loop(works: list[Work]) -> int | None:
-    """The loop to vectorise: the one with the fewest elements read and written one by one; among equals, the one along which most operands
-    are contiguous. None where every loop has a single step."""
+    """The loop to vectorise: the one with the fewest elements read and written one by one, or few at a time; among equals, the one along
+    which most operands are contiguous. None where every loop has a single step."""
     loops = [dim for dim, extent in enumerate(works[0].extents) if extent != 1]
     return min(reversed(loops), key=lambda dim: (sum(_scattered(w, dim) for w in works), -_contiguous(works, dim)), default=None)
 
@@ -52,21 +55,25 @@ def rows_loop(work: Work) -> int | None:
 
 def _scattered(work: Work, dim: int) -> int:
     """The number of elements of operands that are neither contiguous nor constant along the loop `dim`, times `_APART`. Results count
-    twice, since inputs can be transposed in registers first (packing.py)."""
-    total = _APART * work.looked_up(dim)[1] * prod(map(size_bound, work.extents))
+    twice, since inputs can be transposed in registers first (packing.py). Of a loop of few steps all points, as often as they fill less of
+    a register than others."""
+    apart = [_reads(element_bytes(kind), step) for kind, step in work.looked_up(dim) if step not in (-1, 0, 1)]
+    idle = max(0, _FEW_LANES // size_bound(work.extents[dim]) - 1)
+    total = (sum(apart) + idle) * prod(map(size_bound, work.extents))
     for number, (m, storage) in enumerate(zip(work.maps, [*work.inputs, *work.outputs])):
         stride = stride_along(m, storage, dim) if isinstance(storage, Storage) else 0
         if isinstance(storage, Storage) and stride not in (-1, 0, 1):
             moving = [d for d in range(m.n_dims) if stride_along(m, storage, d) != 0]
             total += prod(size_bound(work.extents[d]) for d in moving) * (
-                _reads(storage, stride) if number < len(work.inputs) else 2 * _APART
+                _reads(element_bytes(storage.element), stride) if number < len(work.inputs) else 2 * _APART
             )
     return total
 
 
-def _reads(storage: Storage, stride: int | None) -> int:
-    """How many elements are loaded for each of an input that are so far apart (lanes.py); `_APART` for those that are gathered."""
-    return min(abs(stride), _APART) if stride is not None and element_bytes(storage.element) >= 4 else _APART
+def _reads(size: int, stride: int | None) -> int:
+    """How many elements of `size` bytes are loaded for each of those that are so far apart (lanes.py); `_APART` for those that are
+    gathered."""
+    return min(abs(stride), _APART) if stride is not None and size >= 4 else _APART
 
 
 def _contiguous(works: list[Work], dim: int) -> int:
@@ -79,8 +86,7 @@ def _contiguous(works: list[Work], dim: int) -> int:
                 stride = stride_along(m, storage, dim)
                 weight = 4 if number >= inputs else 3
                 score += weight if stride in (-1, 1) else 0 if stride == 0 else -weight
-        beside, apart = work.looked_up(dim)
-        score += 3 * (beside - apart) + (1 if work.parallel[dim] else 0)
+        score += sum(3 if step in (-1, 1) else -3 for _, step in work.looked_up(dim)) + (1 if work.parallel[dim] else 0)
     return score
 
 

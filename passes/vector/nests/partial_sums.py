@@ -17,7 +17,7 @@ are not cut.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, prod
 
 from torch_mlir import ir
@@ -98,6 +98,12 @@ class PartialSums:
         if not is_long(self.steps[depth:]):
             return self._piece(self.loops[depth:], at, totals)
         loop, inside = self.loops[depth], prod(self.steps[depth + 1 :])
+        if isinstance(loop, list) and inside < _LEAST:
+            for piece in loop:
+                loops, steps = list(self.loops), list(self.steps)
+                loops[depth], steps[depth] = piece, piece[1] - piece[0]
+                totals = replace(self, loops=loops, steps=steps)._pieces(at, totals)
+            return totals
         if inside >= _LEAST:
             return sum_loops([loop], totals, lambda index, values: self._pieces((*at, *index), values))
         if not isinstance(loop, tuple) or not isinstance(loop[0], int) or not isinstance(loop[1], int):

@@ -19,7 +19,7 @@ from torch_mlir.dialects.vector import CombiningKind
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
-from ...common.control_flow import for_each, for_loop, nest, nest_each
+from ...common.control_flow import NestBody, for_each, for_loop
 from ...common.linear_index import LinearIndex
 from ...common.reductions import VECTOR_KINDS, neutral_element
 from ...common.scalar_body import clone_on
@@ -29,7 +29,7 @@ from .body import Captured
 from .even_first import computes_even_first
 from .lanes import Lanes
 from .nests import dynamic_mask, lane_count, point_indices, whole_part
-from .segments import cuts, reaching
+from .segments import Reach, cuts, cuts_around, loop_carrying, nest_cut, reaching
 from .streams import AHEAD_BYTES, is_streamed
 from .work import Point, Work, stride_along
 
@@ -73,6 +73,8 @@ class _RowSums:
         turns = cuts(works, vector, shortest=target.lanes(32))
         self.turns = None if turns is None or turns.base is not None else turns
         """Where a body turns that compares the vector loop's index, as concatenations do."""
+        self.reach: Reach = {}
+        """Of the rows' indices, where they are between two cuts."""
 
     def _jam_loop(self, kept: list[int]) -> int | None:
         """A loop over rows along which an input that moves with the vector loop stands still."""
@@ -88,10 +90,11 @@ class _RowSums:
         return None
 
     def emit(self) -> None:
-        nest_each([self.extents[d] for d in self.kept], self._rows)
+        around = cuts_around(self.works, self.kept, self.turns)
+        nest_cut([(self.extents[d], around.get(d)) for d in self.kept], self.captured, self._rows)
 
-    def _rows(self, at: list[LinearIndex]) -> None:
-        fixed = dict(zip(self.kept, at))
+    def _rows(self, at: list[LinearIndex], reach: Reach) -> None:
+        fixed, self.reach = dict(zip(self.kept, at)), reach
         if self.jam is None:
             self._block(fixed, 1, LinearIndex())
             return
@@ -105,12 +108,24 @@ class _RowSums:
         if self.jam is not None:
             fixed = {**fixed, self.jam: first}
         starts = [self._neutral(work, op) for _ in range(rows) for work, (_, op) in zip(self.reducing, self.kinds)]
-        totals = nest([self.extents[d] for d in self.summed], starts, lambda inner, values: self._along(fixed, rows, inner, values))
+        totals = self._sum(self.summed, starts, lambda inner, values: self._along(fixed, rows, inner, values))
         for u in range(rows):
             point = Point(Lanes(1), self._at(fixed, u, [], None, Lanes(1)), self.captured)
             for number, (work, (kind, op)) in enumerate(zip(self.reducing, self.kinds)):
                 value = _across_lanes(totals[u * len(self.reducing) + number], kind)
                 point.store(work, 0, clone_on(op, [point.init(work, 0), value])[0])
+
+    def _sum(self, loops: list[int], values: list[ir.Value], body: NestBody) -> list[ir.Value]:
+        """Loops of `body(indices, values)`, the first outermost, each cut where a body turns."""
+        if not loops:
+            return body([], values)
+        loop, *others = loops
+        known = cuts(self.works, loop)
+
+        def step(index: LinearIndex, values: list[ir.Value]) -> list[ir.Value]:
+            return self._sum(others, values, lambda inner, values: body([index, *inner], values))
+
+        return loop_carrying(self.extents[loop], None if known is None or known.base is not None else known, values, step)
 
     def _neutral(self, work: Work, op: ir.Operation) -> ir.Value:
         assert work.block is not None
@@ -148,7 +163,8 @@ class _RowSums:
     ) -> list[ir.Value]:
         updated: list[ir.Value] = []
         for u in range(rows):
-            point = Point(lanes, self._at(fixed, u, inner, start, lanes), self.captured)
+            here = replace(lanes, reach={**lanes.reach, **self.reach})
+            point = Point(here, self._at(fixed, u, inner, start, lanes), self.captured)
             for work in self.works:
                 if work.reduces:
                     before = values[len(updated)]

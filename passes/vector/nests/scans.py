@@ -11,6 +11,8 @@ registers before comes last, so that one op is all that a register waits for:
       for chunk of one register: v = f(chunk); v = op(v moved by 1, v); v = op(v moved by 2, v); …
         store op(total, v);  total = op(total, last lane of v)
 
+Where what a row reads turns at a place, as concatenations do, it is scanned piece by piece (segments.py).
+
 The order of the elements is kept: the body need not commute. A body whose partial results no op of its own combines, or so many ops that
 log2(lanes) times as many take longer than elements far apart, is scanned for several rows side by side, or lane by lane where there is one.
 """
@@ -32,6 +34,7 @@ from ...common.vectors import broadcast, lane_of, static_mask, vector_of
 from .body import Captured
 from .lanes import Lanes
 from .nests import chunks, lane_count, point_indices, vector_loop
+from .segments import Cuts, cuts, loop_carrying, segments
 from .work import Point, Work
 
 _REGISTERS = 16
@@ -66,6 +69,12 @@ class _Scan:
             self.combiner = split(work.block, len(work.inputs), len(self.totals))
             self.vector = self._row_loop() if is_long(self.combiner) else self.vector
         self.outer = [d for d in range(self.rank) if d not in (self.scanned, self.vector)]
+        self.turns = self._cuts(self.scanned)
+        """Where a body turns that compares the scanned loop's index."""
+
+    def _cuts(self, loop: int) -> Cuts | None:
+        found = cuts([self.work], loop, shortest=self.work.lanes(self.target))
+        return None if found is None or found.base is not None else found
 
     def _row_loop(self) -> int | None:
         """A loop of several rows where there is one, else the scanned one."""
@@ -89,7 +98,11 @@ class _Scan:
             if size_bound(extent) >= one:  # a power of two, as the columns of a tile are: their last chunk is not masked
                 registers = 1 << (registers.bit_length() - 1)
             count = lane_count([self.work], self.vector, self.target, registers)
-            chunks(extent, count, one, lambda start, lanes: self._columns(fixed, start, lanes))
+            turns = self._cuts(self.vector)
+            if turns is None:
+                chunks(extent, count, one, lambda start, lanes: self._columns(fixed, start, lanes))
+            else:
+                segments(extent, turns, self.captured, count, one, lambda start, lanes: self._columns(fixed, start, lanes))
 
     def _point(self, fixed: dict[int, LinearIndex], lanes: Lanes, start: LinearIndex | None = None) -> Point:
         return Point(lanes, point_indices(self.rank, fixed, self.vector, start, lanes), self.captured)
@@ -108,7 +121,8 @@ class _Scan:
             results = point.evaluate(self.work, [*totals, *(LinearIndex() for _ in self.stored)])
             return self._results(point, [lanes.widen(r) for r in results])
 
-        self._store_totals(first, for_loop(0, extent, 1, begun, step))
+        turns = self.turns.backwards() if self.turns is not None and down else self.turns
+        self._store_totals(first, loop_carrying(extent, turns, begun, step))
 
     def _results(self, point: Point, results: list[ir.Value]) -> list[ir.Value]:
         """Stores what is stored at every step; gives the rest."""
@@ -126,14 +140,26 @@ class _Scan:
         extent = self.work.extents[self.scanned]
         assert isinstance(extent, int)  # what is scanned is whole in a tile
         count = lane_count([self.work], self.scanned, self.target, 1)
-        whole = extent - extent % count
         before = self._point(fixed, Lanes(1))
         totals = [broadcast(Lanes(1).widen(before.init(self.work, number)), count) for number in self.totals]
-        totals = for_loop(0, whole, count, totals, lambda start, carried: self._chunk(fixed, combiner, start, Lanes(count), count, carried))
-        if whole < extent:
-            lanes = Lanes(count, static_mask(count, extent - whole))
-            totals = self._chunk(fixed, combiner, LinearIndex(constant=whole), lanes, extent - whole, totals)
+        for first, end in [(0, extent)] if self.turns is None else self.turns.pieces():
+            totals = self._piece(fixed, combiner, first, end - first, count, totals)
         self._store_totals(before, [lane_of(total, 0) for total in totals])
+
+    def _piece(
+        self, fixed: dict[int, LinearIndex], combiner: Combiner, first: int, extent: int, count: int, totals: list[ir.Value]
+    ) -> list[ir.Value]:
+        """So many elements of a row from `first` on, in registers of `count` lanes."""
+        whole = extent - extent % count
+
+        def chunk(start: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
+            return self._chunk(fixed, combiner, start + first, Lanes(count), count, carried)
+
+        totals = for_loop(0, whole, count, totals, chunk)
+        if whole == extent:
+            return totals
+        rest = Lanes(count, static_mask(count, extent - whole))
+        return self._chunk(fixed, combiner, LinearIndex(constant=first + whole), rest, extent - whole, totals)
 
     def _chunk(
         self, fixed: dict[int, LinearIndex], combiner: Combiner, start: LinearIndex, lanes: Lanes, live: int, totals: list[ir.Value]

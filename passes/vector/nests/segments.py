@@ -5,6 +5,9 @@
 So are concatenations and pads: what was a gather at clamped indices and a select is a load of neighbours. Where the tile has a part of the
 loop, the index is that of the loop and where the tile begins: each piece is what the tile has of it, often nothing.
 
+Where an index is made of several loops', as rows and columns of what was one row are, the outer one is cut where a comparison may turn
+and where it has: between, at most a row, nothing is known.
+
 Must hold: what the loop's index is compared with is constant, and so is the extent of the loop, or of all tiles' loops together.
 Declined: more than six cuts, and more than eight pieces of several loops together, but of bodies that mostly choose what
 they read, as those of concatenations of many: little of them is left in a piece. Bodies of many ops, of loops other than the vector loop,
@@ -19,14 +22,14 @@ from dataclasses import dataclass, replace
 from torch_mlir import ir
 from torch_mlir.dialects import arith
 
-from ...common.control_flow import LoopBound, for_each
+from ...common.control_flow import Body, LoopBound, for_each, for_loop
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import defining_op, is_block_argument, ops_in
 from ...common.scalars import constant_integer
 from .body import Captured
 from .comparisons import PREDICATES
 from .lanes import Lanes
-from .left_over import Piece, ops_left
+from .left_over import Piece, Span, known_span, ops_left, span_of
 from .nests import chunks
 from .work import Work
 
@@ -45,7 +48,8 @@ Reach = Mapping[ir.Value, tuple[int, int]]
 
 @dataclass(frozen=True)
 class Cuts:
-    """Where a loop is cut, in order: places of its index and `base`, which is where the tile begins. Both together stay below `total`."""
+    """Where a loop is cut, in order: places of its index and `base`, which is where the tile begins. Both together stay below `total`:
+    that alone is told where there is a base and no place."""
 
     at: list[int]
     base: ir.Value | None
@@ -54,17 +58,21 @@ class Cuts:
     def pieces(self) -> list[tuple[int, int]]:
         return list(zip([0, *self.at], [*self.at, self.total]))
 
+    def backwards(self) -> Cuts:
+        """The cuts of a loop that takes the steps from the last to the first."""
+        return replace(self, at=[self.total - place for place in reversed(self.at)])
+
 
 def cuts(works: list[Work], loop: int, shortest: int = 1) -> Cuts | None:
     """The cuts of the loop; None where there are none, or too many: more than six want pieces of `shortest` elements on the average."""
-    found = [cut for work in works if work.block is not None for cut in _turns(work.block, loop)]
+    found = [cut for work in works if work.block is not None for cut in _turns(work, loop)]
     bases = {base for base, _ in found}
     if len(bases) != 1:
         return None
     (base,) = bases
     total = _total(works[0], loop, base)
     places = sorted({place for _, place in found if total is not None and 0 < place < total})
-    if total is None or not places:
+    if total is None or not (places or base):
         return None
     most = min(_most_pieces(works), total // shortest)
     return Cuts(places, base, total) if len(places) < max(_MOST_CUTS + 1, most) else None
@@ -119,10 +127,11 @@ def _total(work: Work, loop: int, base: ir.Value | None) -> int | None:
 
 
 def _sizes(work: Work) -> list[ir.Value]:
-    """The sizes that a tile computes of the slices that it writes."""
+    """The sizes that a tile computes of what it writes, slices and values of its own."""
     made = [defining_op(value) for value in work.op.operands]
-    slices = [defining_op(op.operands[1]) if op is not None and op.name == "linalg.fill" else op for op in made]
-    return [size for op in slices if op is not None and op.name == "tensor.extract_slice" for size in list(op.operands)[1:]]
+    written = [defining_op(op.operands[1]) if op is not None and op.name == "linalg.fill" else op for op in made]
+    first = {"tensor.extract_slice": 1, "tensor.empty": 0}
+    return [size for op in written if op is not None and op.name in first for size in list(op.operands)[first[op.name] :]]
 
 
 def _is_rest(size: ir.Value, base: ir.Value, total: int) -> bool:
@@ -136,41 +145,93 @@ def _is_rest(size: ir.Value, base: ir.Value, total: int) -> bool:
 
 @dataclass(frozen=True)
 class _Line:
-    """A value that is `factor` times the loop's index, or the index and `base` from outside, and `offset`."""
+    """A value that is `factor` times the loop's index, or the index and `base` from outside, and from `low` to `high` more, as other loops
+    tell."""
 
     base: ir.Value | None = None
     factor: int = 1
-    offset: int = 0
+    low: int = 0
+    high: int = 0
 
-    def reaches(self, number: int) -> int:
-        """Where it is `number` or more for the first time."""
-        return -((self.offset - number) // self.factor)
+    def reaches(self, number: int) -> set[int]:
+        """Where it can be `number` or more for the first time, and where it is for sure."""
+        return {-((more - number) // self.factor) for more in (self.low, self.high)}
+
+    def plus(self, low: int, high: int) -> _Line:
+        return replace(self, low=self.low + low, high=self.high + high)
+
+    def times(self, number: int) -> _Line:
+        return _Line(self.base, self.factor * number, self.low * number, self.high * number)
 
 
-def _turns(block: ir.Block, loop: int) -> set[tuple[ir.Value | None, int]]:
-    """The values of the loop's index, or of it and a value from outside, from which on a comparison or clamp of it gives something else."""
-    lines: dict[ir.Value, _Line] = {}
-    found: set[tuple[ir.Value | None, int]] = set()
-    for op in ops_in(block):
-        if op.name == "linalg.index" and ir.IntegerAttr(op.attributes["dim"]).value == loop:
-            lines[op.results[0]] = _Line()
-        if len(op.operands) != 2 or op.operands[0] not in lines:
-            continue
-        line, other = lines[op.operands[0]], op.operands[1]
+def _turns(work: Work, loop: int) -> set[tuple[ir.Value | None, int]]:
+    """The values of the loop's index, or of it and a value from outside, from which on a comparison or clamp of it gives something else, or
+    may, as other loops go on."""
+    assert work.block is not None
+    turns = _Turns(work, loop)
+    for op in ops_in(work.block):
+        turns.read(op)
+    return turns.found
+
+
+class _Turns:
+    """What is known of a body's indices, op by op."""
+
+    def __init__(self, work: Work, loop: int):
+        self.work, self.loop = work, loop
+        self.lines: dict[ir.Value, _Line] = {}
+        self.spans: dict[ir.Value, Span] = {}
+        self.loops: dict[ir.Value, int] = {}
+        self.found: set[tuple[ir.Value | None, int]] = set()
+
+    def read(self, op: ir.Operation) -> None:
+        if op.name == "linalg.index":
+            self._index(op.results[0], ir.IntegerAttr(op.attributes["dim"]).value)
+        if len(op.operands) != 2 or not len(op.results):
+            return
+        one, other = op.operands
+        if op.name == "arith.addi" and one not in self.lines and other in self.lines:
+            one, other = other, one
         number = constant_integer(other)
-        if number is None:
-            if op.name == "arith.addi" and line.base is None and line.factor == 1 and is_block_argument(other):
-                lines[op.results[0]] = replace(line, base=other)
-        elif op.name in ("arith.addi", "arith.subi"):
-            lines[op.results[0]] = replace(line, offset=line.offset + (number if op.name == "arith.addi" else -number))
+        if one not in self.lines or (op.name == "arith.addi" and number is None):
+            self._add(op, one, other)
+        elif number is not None:
+            self._compute(op, self.lines[one], number)
+
+    def _index(self, index: ir.Value, dim: int) -> None:
+        extent = self.work.extents[dim]
+        self.loops[index] = dim
+        if dim == self.loop:
+            self.lines[index] = _Line()
+        elif isinstance(extent, int):
+            self.spans[index] = 0, extent - 1
+
+    def _add(self, op: ir.Operation, one: ir.Value, other: ir.Value) -> None:
+        """What a line, or what other loops tell, and another number come to."""
+        result = op.results[0]
+        if one in self.lines and other in self.spans:
+            self.lines[result] = self.lines[one].plus(*self.spans[other])
+        elif op.name == "arith.addi" and one in self.loops and is_block_argument(other):
+            if one in self.lines:
+                self.lines[result] = replace(self.lines[one], base=other)
+            elif (total := _total(self.work, self.loops[one], other)) is not None:
+                self.spans[result] = 0, total - 1
+        elif one not in self.lines and op.name != "arith.cmpi":
+            span = span_of(op, known_span(one, self.spans), known_span(other, self.spans))
+            self.spans |= {} if span is None else {result: span}
+
+    def _compute(self, op: ir.Operation, line: _Line, number: int) -> None:
+        """What comes of a line and a constant."""
+        if op.name in ("arith.addi", "arith.subi"):
+            more = number if op.name == "arith.addi" else -number
+            self.lines[op.results[0]] = line.plus(more, more)
         elif op.name == "arith.muli" and number > 0:
-            lines[op.results[0]] = _Line(line.base, line.factor * number, line.offset * number)
+            self.lines[op.results[0]] = line.times(number)
         elif op.name in ("arith.maxsi", "arith.minsi"):
-            found.add((line.base, line.reaches(number + (op.name == "arith.minsi"))))
-            lines[op.results[0]] = line
+            self.found |= {(line.base, place) for place in line.reaches(number + (op.name == "arith.minsi"))}
+            self.lines[op.results[0]] = line
         elif op.name == "arith.cmpi":
-            found |= {(line.base, line.reaches(place)) for place in _steps(op, number)}
-    return found
+            self.found |= {(line.base, place) for step in _steps(op, number) for place in line.reaches(step)}
 
 
 def _steps(op: ir.Operation, number: int) -> set[int]:
@@ -224,6 +285,13 @@ def nest_cut(loops: Sequence[tuple[LoopBound, Cuts | None]], captured: Captured,
         for_each(0, extent, 1, lambda index: step(index, {}))
     else:
         _each_segment(extent, at, captured, step)
+
+
+def loop_carrying(extent: LoopBound, at: Cuts | None, carried: list[ir.Value], body: Body) -> list[ir.Value]:
+    """A loop whose cuts are places that are known; `body(index, carried)` returns what is carried on."""
+    for first, end in [(0, extent)] if at is None else at.pieces():
+        carried = for_loop(first, end, 1, carried, body)
+    return carried
 
 
 def _each_segment(extent: LoopBound, at: Cuts, captured: Captured, body: Callable[[LinearIndex, Reach], None]) -> None:

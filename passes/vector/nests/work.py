@@ -15,6 +15,7 @@ from hloom.runtime.lazy import lazy
 from ...common.linear_index import LinearIndex, linear_form, linear_results
 from ...common.nibbles import NIBBLE_TYPES
 from ...common.rewriting import defining_op, integer, ops_in
+from ...common.scalars import constant_integer
 from ...common.storage import Storage
 from .body import Captured, LanesBody
 from .code import Code
@@ -136,26 +137,32 @@ class Work:
         """Whether the body reads elements at indices that it computes."""
         return any(op.name == "tensor.extract" for op in self._computing())
 
-    def looked_up(self, dim: int) -> tuple[int, int]:
-        """How many of the elements that the body reads at indices that it computes lie side by side along the loop `dim`, and how many lie
-        apart. Not counted: those of one row whose places in it inputs tell, and that go on along no other loop."""
-        stepping, apart, told, going_on = set[ir.Value](), set[ir.Value](), self._inputs_along(dim), set[ir.Value]()
-        found = {True: 0, False: 0}
+    def looked_up(self, dim: int) -> list[tuple[ir.Type, int | None]]:
+        """Type and distance of neighbours along the loop `dim`, for each element that the body reads at indices that it computes and that
+        differ along it; None where the distance is not known. Left out: those of one row whose places in it inputs tell, and that go on
+        along no other loop."""
+        steps: dict[ir.Value, int] = {}
+        apart, told, going_on = set[ir.Value](), self._inputs_along(dim), set[ir.Value]()
+        found: list[tuple[ir.Type, int | None]] = []
         for op in self._computing():
-            moved = {value for value in op.operands if value in stepping or value in apart or value in told}
+            moved = {value for value in op.operands if value in steps or value in apart or value in told}
             if op.name == "linalg.index":
-                (stepping if integer(op, "dim") == dim else going_on).add(op.results[0])
+                if integer(op, "dim") == dim:
+                    steps[op.results[0]] = 1
+                else:
+                    going_on.add(op.results[0])
             elif op.name == "tensor.extract" and moved:
                 *others, last = list(op.operands)[1:]
                 if last not in told or last in going_on or not moved.isdisjoint(others):
-                    found[last in stepping and moved.isdisjoint(others)] += 1
+                    found.append((op.results[0].type, steps.get(last) if moved.isdisjoint(others) else None))
             elif op.name != "tensor.extract":
-                if moved:
-                    goes_on = op.name in _STEPPING and moved <= stepping
-                    (stepping if goes_on else told if moved <= told else apart).update(op.results)
+                if moved and (step := _step(op, steps, moved)) is not None:
+                    steps[op.results[0]] = step
+                elif moved:
+                    (told if moved <= told else apart).update(op.results)
                 if not going_on.isdisjoint(op.operands):
                     going_on.update(op.results)
-        return found[True], found[False]
+        return found
 
     def _inputs_along(self, dim: int) -> set[ir.Value]:
         """What the body has of the inputs that differ along the loop."""
@@ -172,6 +179,16 @@ class Work:
         """The ops of the body, rare branches counted as one and constants not at all."""
         ops = [] if self.block is None else [op.operation for op in self.block.operations]
         return [op for op in ops if op.name != "arith.constant"]
+
+
+def _step(op: ir.Operation, steps: dict[ir.Value, int], moved: set[ir.Value]) -> int | None:
+    """How far apart neighbours' results of an op lie, as far as they go on with what moves at known steps."""
+    if not moved <= steps.keys():
+        return None
+    if op.name == "arith.muli" and len(moved) == 1:
+        factors = [number for value in op.operands if (number := constant_integer(value)) is not None]
+        return factors[0] * steps[moved.pop()] if factors else None
+    return steps[moved.pop()] if op.name in _STEPPING and len(moved) == 1 else None
 
 
 def starts_from_zero(work: Work) -> bool:

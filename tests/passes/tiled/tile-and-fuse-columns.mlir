@@ -150,3 +150,25 @@ module attributes {hloom.target = {vector_bits = 512 : i64, vector_registers = 3
     return %r : tensor<8x32x64xf32>
   }
 }
+
+// -----
+
+// Columns of lines that were one row, in turns of two, are no windows: they are cut into runs, of both loops together.
+// CHECK-LABEL: func.func private @lines(
+// CHECK: scf.forall ({{.*}}) = (0) to (400) step (128)
+#line = affine_map<(d0, d1, d2) -> (d0 * 400 + d1)>
+#columns = affine_map<(d0, d1, d2) -> (d1, d2)>
+#steps = affine_map<(d0, d1, d2) -> (d0)>
+func.func private @lines(%x: tensor<50000xf32>) -> tensor<400x2xf32> attributes {hloom.kind = "reduce"} {
+  %zero = arith.constant 0.0 : f32
+  %lend = tensor.empty() : tensor<125xf32>
+  %e = tensor.empty() : tensor<400x2xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<400x2xf32>) -> tensor<400x2xf32>
+  %r = linalg.generic {indexing_maps = [#line, #steps, #columns], iterator_types = ["reduction", "parallel", "parallel"]}
+      ins(%x, %lend : tensor<50000xf32>, tensor<125xf32>) outs(%f : tensor<400x2xf32>) {
+  ^bb0(%a: f32, %unused: f32, %o: f32):
+    %s = arith.addf %o, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<400x2xf32>
+  return %r : tensor<400x2xf32>
+}

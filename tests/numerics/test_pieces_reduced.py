@@ -1,0 +1,38 @@
+"""Reductions and scans of what is put together: concatenations, shifts, turns, repetitions and picked columns, against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hloom
+
+jax = pytest.importorskip("jax")
+jnp = jax.numpy
+
+MOVEMENTS = {
+    "pieces of a longer row": lambda np, x: np.concatenate([x.reshape(-1)[:1000], x.reshape(-1)[1300:2300]]).reshape(25, 80),
+    "picked columns": lambda np, x: x[:, (np.arange(60) * 7) % 71],
+    "rolled": lambda np, x: np.roll(x, (5, 7), (0, 1)),
+    "in turn": lambda np, x: np.stack([x.reshape(-1)[:1000], x.reshape(-1)[1000:2000]], -1).reshape(25, 80),
+    "repeated": lambda np, x: np.repeat(x, 2, 1),
+    "padded": lambda np, x: np.pad(x, ((2, 1), (3, 5)), constant_values=3),
+    "backwards": lambda np, x: np.concatenate([x, x[:, :9]], 1)[:, ::-1],
+}
+REDUCTIONS = {
+    "rows": lambda np, x: x.sum(1),
+    "columns": lambda np, x: x.sum(0),
+    "places": lambda np, x: np.argmax(x, 1),
+    "rows and columns": lambda np, x: x - x.sum(0) - x.max(1, keepdims=True),
+    "scanned rows": lambda np, x: np.cumsum(x, 1),
+    "scanned from the last": lambda np, x: np.cumsum(x[::-1], 0)[::-1],
+}
+
+
+@pytest.mark.parametrize("movement", MOVEMENTS)
+@pytest.mark.parametrize("reduction", REDUCTIONS)
+def test_agrees_with_numpy(movement, reduction):
+    x = np.random.default_rng(0).integers(-9, 9, (37, 71)).astype(np.float32)
+    moved, reduced = MOVEMENTS[movement], REDUCTIONS[reduction]
+    found = hloom.compile(lambda x: reduced(jnp, moved(jnp, x)), x)(x)
+    np.testing.assert_array_equal(found, reduced(np, moved(np, x)))
