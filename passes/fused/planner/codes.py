@@ -62,7 +62,7 @@ class Code(DecisionCode):
     NOT_TILEABLE = (
         "declined",
         "a contraction's operand; a value of others that is not produced whole; an index that does not follow the tiles; what is chosen by "
-        "its place, on a CPU, in a loop whose lanes lie across its own",
+        "its place, on a CPU, in a loop whose lanes lie across its own; a row that a scan would read in pieces, on a CPU",
     )
     ALONE = "declined", "a sort shares its kernel with no other op, a scatter with none but what computes its updates"
     ARG_LIMIT = "declined", "a launch would have more kernels, or buffers, than one takes"

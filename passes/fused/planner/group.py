@@ -37,8 +37,9 @@ class Group:
     `reads`: the signatures at which each outside value is read. `results`: the values it writes. `packed`: values read as operands of
     its contraction. `padded`: values around which a window leaves padding out. `phases`: how many reductions feed one another at most.
     `row`: its reductions are over the contiguous dimension. `alone`, `grows`: its op shares a kernel with no other.
-    `chooses`: it reads one value at some places and another at others (concatenations, pads). `updates`: what a scatter reads as updates
-    alone, of which its kernel may compute an element itself if that takes no more than `computes`.
+    `chooses`: it reads one value at some places and another at others (concatenations, pads). `scans`: it has a result at every step of
+    what it sums. `updates`: what a scatter reads as updates alone, of which its kernel may compute an element itself if that takes no more
+    than `computes`.
     """
 
     axes: dict[int, Axis]
@@ -58,6 +59,7 @@ class Group:
     overwrites: frozenset[int] = frozenset()
     grows: bool = False
     chooses: bool = False
+    scans: bool = False
     updates: frozenset[int] = frozenset()
     computes: int = 0
 
@@ -153,6 +155,7 @@ def seed(op: Op, program: Program) -> Group:
         overwrites=frozenset() if op.overwrites is None else frozenset((op.overwrites,)),
         grows=op.grows,
         chooses=op.kind is Kind.INDEXING and any(read.map.masked for read in op.reads),
+        scans=op.scanned is not None,
         updates=_updates(op),
         computes=op.computes,
     )
@@ -246,6 +249,7 @@ def absorb(group: Group, other: Group, union: Union, ops: Sequence[Op]) -> Group
         padded=group.padded | other.padded,
         overwrites=group.overwrites | other.overwrites,
         chooses=group.chooses or other.chooses,
+        scans=group.scans or other.scans,
         updates=updates,
         computes=group.computes,
     )

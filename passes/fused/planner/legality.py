@@ -80,7 +80,7 @@ def checked(union: Union, p: Group, c: Group, values: Sequence[Value], limits: L
     """What holds of any group: size, rows that fit, results that follow the tiles, no buffer both overwritten and read elsewhere."""
     refusal = _unshared(union, p, c, limits)
     refusal = refusal or (_no_epilogue(union, p, c, values) if limits.linear_epilogues else None)
-    refusal = refusal or (_chosen_across(union, p, c) if limits.chosen_in_lanes else None)
+    refusal = refusal or (_chosen_across(union, p, c) or _scanned_in_pieces(union, p, c, values) if limits.chosen_in_lanes else None)
     if refusal is not None:
         return refusal
     if union.instances > limits.instances or union.instances > 16 + limits.instances_per_op * (p.ops + c.ops):
@@ -104,6 +104,19 @@ def checked(union: Union, p: Group, c: Group, values: Sequence[Value], limits: L
         if len(signatures) > 1:
             return Refusal(Code.INPLACE_HAZARD, "the value would be overwritten in place and read at another index")
     return union
+
+
+def _scanned_in_pieces(union: Union, p: Group, c: Group, values: Sequence[Value]) -> Refusal | None:
+    """Why a scan does not read at quotients and remainders of its steps what does not follow one another: a plain loop is split into loops
+    without any, one whose steps are taken in order is not."""
+    if not (c.scans and p.iterates):
+        return None
+    reduced = {i for i, axis in union.axes.items() if axis.reduced}
+    read = ((s, values[v].shape) for v, signatures in p.reads.items() for s in signatures)
+    places = (linearise(substitute(signature, image), shape) for signature, shape in read for image in union.images)
+    if any(atom.kind in ("div", "mod") and not reduced.isdisjoint(atom.dims) for place in places for atom, _ in place.terms):
+        return Refusal(Code.NOT_TILEABLE, "a scan would read its row in pieces, element by element")
+    return None
 
 
 def _chosen_across(union: Union, p: Group, c: Group) -> Refusal | None:

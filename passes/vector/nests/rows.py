@@ -77,10 +77,12 @@ class _RowSums:
         """Of the rows' indices, where they are between two cuts."""
 
     def _jam_loop(self, kept: list[int]) -> int | None:
-        """A loop over rows along which an input that moves with the vector loop stands still."""
+        """A loop over rows along which an input that moves with the vector loop stands still, and that is not cut."""
         if len(self.reducing) != len(self.works):
             return None
         for dim in reversed(kept):
+            if (known := cuts(self.works, dim)) is not None and known.at:
+                continue
             for work in self.works:
                 for m, storage in zip(work.maps, work.inputs):
                     if not isinstance(storage, Storage) or self.extents[dim] == 1:

@@ -522,3 +522,24 @@ func.func @main(%x: tensor<403x501xf32>) -> tensor<201903xf32> {
   %2 = stablehlo.add %1, %1 : tensor<201903xf32>
   return %2 : tensor<201903xf32>
 }
+
+// -----
+
+// Declined: A scan along rows of a window: it would read at quotients of its steps. A loop of its own puts them in one piece.
+// CHECK: code = "NOT_TILEABLE"{{.*}}reason = "a scan would read its row in pieces, element by element"
+// CHECK-LABEL: func.func @main
+// CHECK: call @fusion_0
+// CHECK: call @fusion_1
+func.func @main(%x: tensor<64x48x44xf32>) -> tensor<32x528xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.reshape %x : (tensor<64x48x44xf32>) -> tensor<64x8x6x4x11xf32>
+  %1 = stablehlo.transpose %0, dims = [1, 3, 0, 2, 4] : (tensor<64x8x6x4x11xf32>) -> tensor<8x4x64x6x11xf32>
+  %2 = stablehlo.slice %1 [0:8, 0:4, 0:8, 0:6, 0:11] : (tensor<8x4x64x6x11xf32>) -> tensor<8x4x8x6x11xf32>
+  %3 = stablehlo.reshape %2 : (tensor<8x4x8x6x11xf32>) -> tensor<32x528xf32>
+  %4 = "stablehlo.reduce_window"(%3, %c) <{window_dimensions = array<i64: 1, 528>, padding = dense<[[0, 0], [527, 0]]> : tensor<2x2xi64>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %5 = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %5 : tensor<f32>
+  }) : (tensor<32x528xf32>, tensor<f32>) -> tensor<32x528xf32>
+  return %4 : tensor<32x528xf32>
+}
