@@ -29,7 +29,7 @@ from hloom.dialects.target import TargetView
 
 from ...common.axes import even_size
 from ...common.contraction import MOST_ROWS, block_registers, block_rows
-from ...common.control_flow import NestBody, either, for_each, nest_each
+from ...common.control_flow import NestBody, either, for_each
 from ...common.linear_index import LinearIndex, least
 from ...common.storage import Storage
 from ...common.strips import STRIP_PIXELS, Strip
@@ -37,7 +37,7 @@ from ...common.tiled_function import size_bound
 from .body import Captured
 from .channel_chunks import LEAST_SUMS, registers_of_channels
 from .contraction_loops import jam_loop, part_of_panels
-from .deep_sums import lines_inside, steps_inside
+from .deep_sums import lines_inside, steps_inside, store_inits
 from .dense_blocks import is_dense_block
 from .few_rows import STREAMED_ROWS, is_shallow, streams
 from .lanes import Lanes, Rep
@@ -48,7 +48,7 @@ from .next_tile import Asked, prefetch_pixels
 from .packing import Scratch, pack, packable, rows_packable, summed
 from .partial_sums import PartialSums, added, float_that_is_summed, is_long, steps_together, sum_loops
 from .results import follows_in_registers, store_results
-from .segments import Reach, cuts, cuts_around, nest_cut, segments
+from .segments import Cuts, Reach, cuts, cuts_around, nest_cut, pieces_of, segments
 from .spare_lanes import SharedColumns, SpareLanes
 from .strips import PixelsBelow, asks_for_pixels_alone, registers_of_a_line, strip_of_work
 from .tile_prefetch import PAGE_BYTES
@@ -153,8 +153,7 @@ class _Contraction:
 
     def _over_outer(self, body: Callable[[dict[int, LinearIndex]], None]) -> None:
         """Loops of `body(indices)` over the outer loops, cut where the body turns."""
-        inner = None if self.vector is None or self.step is not None else cuts([self.work], self.vector, shortest=self.one)
-        around = cuts_around([self.work], self.outer, inner) if self.step is None else {}
+        around = {} if self.step is not None else cuts_around([self.work], self.outer, self._turns())
 
         def at(indices: list[LinearIndex], reach: Reach) -> None:
             self.reach = reach
@@ -247,7 +246,8 @@ class _Contraction:
         """Splits each image into parts of `lines` lines, and sums each part for all columns before the next."""
         images, inside, *_ = self.reduced
         extents, whole = self.work.extents, self.work
-        self._store_inits()
+        assert self.vector is not None
+        store_inits(whole, self.vector, self.one, self.captured)
         inputs = [replace(source, ahead=0) if isinstance(source, Storage) else source for source in whole.inputs]
         self.work = replace(whole, inputs=inputs, inits=list(whole.outputs), fill=[None])
 
@@ -259,21 +259,6 @@ class _Contraction:
 
         for_each(0, extents[images], 1, lambda image: for_each(0, extents[inside], lines, partial(part, image)))
         self.work, self.part = whole, {}
-
-    def _store_inits(self) -> None:
-        """Stores the initial values where the parts will be added up."""
-        work, vector = self.work, self.vector
-        assert vector is not None
-        others = [d for d in range(self.rank) if work.parallel[d] and d != vector]
-
-        def at(indices: list[LinearIndex]) -> None:
-            def chunk(start: LinearIndex, lanes: Lanes) -> None:
-                point = Point(lanes, point_indices(self.rank, dict(zip(others, indices)), vector, start, lanes), self.captured)
-                point.store(work, 0, point.init(work, 0))
-
-            chunks(work.extents[vector], self.one, self.one, chunk)
-
-        nest_each([work.extents[d] for d in others], at)
 
     def _pack(self, fixed: dict[int, LinearIndex], vector: int, chunk: int, part: tuple[LinearIndex, int] | None = None) -> None:
         work = self.work
@@ -300,11 +285,14 @@ class _Contraction:
         """Emits all chunks of columns. Where the body compares a column's number with constants, as concatenations do, chunks are cut at
         these constants, so that what each chunk reads is known (segments.py)."""
         extent = self.work.extents[vector]
-        turns = cuts([self.work], vector, shortest=self.one) if self.step is None else None
+        turns = self._turns()
         if turns is None:
             chunks(extent, count, self.one, body)
         else:
             segments(extent, turns, self.captured, count, self.one, body)
+
+    def _turns(self) -> Cuts | None:
+        return None if self.vector is None or self.step is not None else cuts([self.work], self.vector, shortest=self.one)
 
     def _rows(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes) -> None:
         """Emits all rows of the jam loop for one chunk."""
@@ -494,7 +482,8 @@ class _Contraction:
             has = [[window.exists(row.constant + u, tap) for u in range(rows)] for tap in range(window.taps)]
             if not all(map(all, has)):
                 loops[window.tap] = pieces(has)
-        loops |= self._cut([d for d in self.reduced if loops[d] == (0, self.work.extents[d])])
+        if self.step is None and self.shared is None:
+            loops |= pieces_of([self.work], [d for d in self.reduced if loops[d] == (0, self.work.extents[d])])
         for outer, inner in zip(self.reduced, self.reduced[1:]):
             if (
                 loops[outer] == (0, self.work.extents[outer])
@@ -503,11 +492,6 @@ class _Contraction:
             ):
                 loops |= {outer: (0, 1), inner: (0, self.work.extents[outer] * self.work.extents[inner])}
         return list(loops.values())
-
-    def _cut(self, loops: list[int]) -> dict[int, Taps]:
-        """The pieces of loops where the body turns that compares their indices."""
-        found = {d: cuts([self.work], d) for d in loops} if self.step is None and self.shared is None else {}
-        return {d: known.pieces() for d, known in found.items() if known is not None and known.base is None}
 
 
 def _columns_of(lanes: Lanes) -> Lanes:

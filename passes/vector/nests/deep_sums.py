@@ -18,10 +18,15 @@ from hloom.dialects.target import TargetView
 
 from ...common.affine import dim_position, used_dims
 from ...common.contraction import DEEP, PANEL_STEPS, block_columns, sums_in_parts
+from ...common.control_flow import nest_each
+from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
+from .body import Captured
+from .lanes import Lanes
+from .nests import chunks, point_indices
 from .windows import windows_of
-from .work import Work, stride_along
+from .work import Point, Work, stride_along
 
 _FEW = 4
 """The lines of one part have at least this many times the bytes of the results, which each part loads and stores."""
@@ -89,3 +94,18 @@ def _is_contiguous(work: Work, jam: int, summed: int) -> bool:
     """Whether what the jammed loop moves through lies along the summed loop: its lines are read from end to end as it is."""
     inputs = work.inputs_in_memory()
     return any(stride_along(m, s, jam) != 0 and stride_along(m, s, summed) == 1 for m, s in inputs)
+
+
+def store_inits(work: Work, vector: int, one: int, captured: Captured) -> None:
+    """Stores the initial values where the parts of a sum will be added up, `one` lanes of the loop `vector` at a time at least."""
+    rank = len(work.extents)
+    others = [d for d in range(rank) if work.parallel[d] and d != vector]
+
+    def at(indices: list[LinearIndex]) -> None:
+        def chunk(start: LinearIndex, lanes: Lanes) -> None:
+            point = Point(lanes, point_indices(rank, dict(zip(others, indices)), vector, start, lanes), captured)
+            point.store(work, 0, point.init(work, 0))
+
+        chunks(work.extents[vector], one, one, chunk)
+
+    nest_each([work.extents[d] for d in others], at)

@@ -29,7 +29,7 @@ from .body import Captured
 from .even_first import computes_even_first
 from .lanes import Lanes
 from .nests import dynamic_mask, lane_count, point_indices, whole_part
-from .segments import Reach, cuts, cuts_around, loop_carrying, nest_cut, reaching
+from .segments import Reach, cuts, cuts_around, known_cuts, loop_carrying, nest_cut, reaching
 from .streams import AHEAD_BYTES, is_streamed
 from .work import Point, Work, stride_along
 
@@ -70,8 +70,7 @@ class _RowSums:
         self.kept = [d for d in kept if d != self.jam]
         count = lane_count(works, vector, target, 2 if self.jam is not None else None)
         self.lanes = Lanes(count, even_first=count >= 2 * target.lanes(32) and computes_even_first(works, vector, target))
-        turns = cuts(works, vector, shortest=target.lanes(32))
-        self.turns = None if turns is None or turns.base is not None else turns
+        self.turns = known_cuts(works, vector, shortest=target.lanes(32))
         """Where a body turns that compares the vector loop's index, as concatenations do."""
         self.reach: Reach = {}
         """Of the rows' indices, where they are between two cuts."""
@@ -122,12 +121,11 @@ class _RowSums:
         if not loops:
             return body([], values)
         loop, *others = loops
-        known = cuts(self.works, loop)
 
         def step(index: LinearIndex, values: list[ir.Value]) -> list[ir.Value]:
             return self._sum(others, values, lambda inner, values: body([index, *inner], values))
 
-        return loop_carrying(self.extents[loop], None if known is None or known.base is not None else known, values, step)
+        return loop_carrying(self.extents[loop], known_cuts(self.works, loop), values, step)
 
     def _neutral(self, work: Work, op: ir.Operation) -> ir.Value:
         assert work.block is not None

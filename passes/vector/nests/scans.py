@@ -34,7 +34,7 @@ from ...common.vectors import broadcast, lane_of, static_mask, vector_of
 from .body import Captured
 from .lanes import Lanes
 from .nests import chunks, lane_count, point_indices, vector_loop
-from .segments import Cuts, cuts, loop_carrying, segments
+from .segments import cuts, known_cuts, loop_carrying, segments
 from .work import Point, Work
 
 _REGISTERS = 16
@@ -69,12 +69,8 @@ class _Scan:
             self.combiner = split(work.block, len(work.inputs), len(self.totals))
             self.vector = self._row_loop() if is_long(self.combiner) else self.vector
         self.outer = [d for d in range(self.rank) if d not in (self.scanned, self.vector)]
-        self.turns = self._cuts(self.scanned)
+        self.turns = known_cuts([work], self.scanned, shortest=work.lanes(target))
         """Where a body turns that compares the scanned loop's index."""
-
-    def _cuts(self, loop: int) -> Cuts | None:
-        found = cuts([self.work], loop, shortest=self.work.lanes(self.target))
-        return None if found is None or found.base is not None else found
 
     def _row_loop(self) -> int | None:
         """A loop of several rows where there is one, else the scanned one."""
@@ -98,7 +94,7 @@ class _Scan:
             if size_bound(extent) >= one:  # a power of two, as the columns of a tile are: their last chunk is not masked
                 registers = 1 << (registers.bit_length() - 1)
             count = lane_count([self.work], self.vector, self.target, registers)
-            turns = self._cuts(self.vector)
+            turns = cuts([self.work], self.vector, shortest=one)
             if turns is None:
                 chunks(extent, count, one, lambda start, lanes: self._columns(fixed, start, lanes))
             else:

@@ -95,6 +95,17 @@ def cuts_around(works: list[Work], loops: Sequence[int], inner: Cuts | None) -> 
     return found
 
 
+def known_cuts(works: list[Work], loop: int, shortest: int = 1) -> Cuts | None:
+    """The cuts of a loop of which a tile has all."""
+    found = cuts(works, loop, shortest)
+    return None if found is None or found.base is not None else found
+
+
+def pieces_of(works: list[Work], loops: Sequence[int]) -> dict[int, list[tuple[int, int]]]:
+    """The pieces of those of the loops that are cut and of which a tile has all."""
+    return {loop: known.pieces() for loop in loops if (known := known_cuts(works, loop)) is not None}
+
+
 def _left(works: list[Work], loop: int, known: Cuts) -> int:
     """How many ops are left of the bodies in all pieces of a loop."""
     pieces = [{loop: Piece(known.base, low, end - 1)} for low, end in known.pieces()]
