@@ -182,9 +182,8 @@ def pack(
         fixed, extents = {**fixed, along[0]: part[0]}, [part[1], *extents[1:]]
     outer_extents = [size_bound(extent) for extent in extents[:-1]]
     width = -(-size_bound(columns) // lanes) * lanes
-    depth = size_bound(extents[-1])
-    if steps[vector] != 1:  # by whole squares
-        depth = -(-depth // lanes) * lanes
+    square = lanes if steps[vector] != 1 else 1
+    depth = -(-size_bound(extents[-1]) // square) * square
     near = width * element_bytes(storage.element) < FAR_BYTES
     panel = width if chunk is None or near or not isinstance(columns, int) else min(chunk, width)
     backwards = steps[along[-1]] == -1
@@ -194,9 +193,7 @@ def pack(
     base = storage.address(LanesBody(Lanes(1), [fixed.get(d, LinearIndex()) for d in range(m.n_dims)], {}.__getitem__).at(m))
     if backwards:  # it is copied as it lies, and read backwards
         base, steps = base - (LinearIndex.of(extents[-1]) - 1), {**steps, along[-1]: 1}
-    every = masked_chunks if target.masks(8) else chunks  # what masks all widths has registers for masks: they cost nothing
-    outside = any(storage.bounds)  # rows of zeros, which nobody reads, lie before the operand, between its rows, and behind it
-    copy = partial(_copy_rows, within=_count(storage.base) if outside else None) if steps[vector] == 1 else partial(_transpose, over=every)
+    copy = _copier(storage, steps[vector], target)
 
     def at(outer: list[LinearIndex]) -> None:
         start, place = base, packed.offset
@@ -221,6 +218,14 @@ def pack(
     inputs[number] = replace(packed, offset=first, sizes=(*extents, columns))
     maps[number] = ir.AffineMap.get(m.n_dims, 0, [ir.AffineDimExpr.get(d) for d in (*along, vector)])
     return replace(work, inputs=inputs, maps=maps)
+
+
+def _copier(storage: Storage, step: int, target: TargetView) -> Callable[[Storage, Storage, int], None]:
+    """What copies a panel of an operand whose columns are `step` apart."""
+    if step == 1:
+        return partial(_copy_rows, within=_count(storage))
+    every = masked_chunks if target.masks(8) else chunks  # what masks all widths has registers for masks: they cost nothing
+    return partial(_transpose, over=every)
 
 
 def _from_the_last_row(packed: Storage, rows: LoopBound) -> Storage:
@@ -279,9 +284,9 @@ def _copy_rows(source: Storage, target: Storage, lanes: int, within: int | None 
     for_each(0, source.sizes[0], 1, row)
 
 
-def _count(base: ir.Value) -> int:
-    """The elements of a buffer."""
-    return prod(ir.MemRefType(base.type).shape)
+def _count(storage: Storage) -> int | None:
+    """The elements of an operand with zeros around it, rows of which, that nobody reads, would lie before it and behind it."""
+    return prod(ir.MemRefType(storage.base.type).shape) if any(storage.bounds) else None
 
 
 def _transpose(source: Storage, target: Storage, lanes: int, over: Callable[..., None]) -> None:
