@@ -100,6 +100,7 @@ LOWER_KERNELS = [
     "split-known-tails",
     "divide-as-floats",
     "keep-halves-wide",
+    "fence-spread-lanes",
     "scale-to-avx512",
     "round-to-bf16",
     "pair-bf16-lanes",
