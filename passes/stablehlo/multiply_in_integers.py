@@ -214,7 +214,7 @@ def _scaled(op: ir.Operation, side: int, value: ir.Value) -> _Operand | None:
 def _less_point(op: ir.Operation, side: int, value: ir.Value) -> _Operand | None:
     known = _range(value)
     if known is not None:
-        apart = _bytes_and_point(value) if known.element == "i16" and _has_points(op, side) else None
+        apart = _bytes_and_point(op, value) if known.element == "i16" and _has_points(op, side) else None
         return _Operand(value, known, known.element) if apart is None else _Operand(apart[0], known, *apart[1:])
     converted = producer(value, "stablehlo.convert")
     difference = producer(value if converted is None else converted.operands[0], "stablehlo.subtract")
@@ -230,16 +230,20 @@ def _spread(op: ir.Operation, side: int, value: ir.Value) -> _Spread | None:
     return _Spread(*found) if found is not None and (found[1] is None or found[1] in kept_dims(op, side)) else None
 
 
-def _bytes_and_point(value: ir.Value) -> tuple[ir.Value, str, int] | None:
-    """Bytes, their type, and what they are less, of a sum or difference of bytes and a constant."""
+def _bytes_and_point(contraction: ir.Operation, value: ir.Value) -> tuple[ir.Value, str, int] | None:
+    """Bytes, their type, and what they are less, of a sum or difference of bytes and a constant: for a convolution, which is padded with
+    it, a byte too."""
     op = defining_op(value)
     if op is None or op.name not in _SUMS:
         return None
-    integers, point = op.operands
-    found, number = _range(integers), _constant(point)
+    integers, constant = op.operands
+    found, number = _range(integers), _constant(constant)
     if found is None or number is None or found.element not in _BYTES:
         return None
-    return integers, found.element, -_SUMS[op.name] * number.low
+    point, (low, high) = -_SUMS[op.name] * number.low, _RANGES[found.element]
+    if contraction.name == "stablehlo.convolution" and not low <= point <= high:
+        return None
+    return integers, found.element, point
 
 
 def _range(value: ir.Value, among: int = _MOST) -> _Range | None:

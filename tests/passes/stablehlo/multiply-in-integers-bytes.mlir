@@ -51,6 +51,19 @@ func.func @kernels(%x: tensor<1x8x8x32xi8>, %w: tensor<1x1x32x32xi8>) -> tensor<
   return %3 : tensor<1x8x8x32xf32>
 }
 
+// Declined: An image cannot be padded with a zero point that is no byte: i16.
+// CHECK-LABEL: func.func @no_byte(
+// CHECK: stablehlo.convolution{{.*}} : (tensor<1x8x8x32xi16>, tensor<3x3x32x32xi16>) -> tensor<1x8x8x32xi32>
+func.func @no_byte(%x: tensor<1x8x8x32xui8>, %w: tensor<3x3x32x32xi8>) -> tensor<1x8x8x32xf32> {
+  %z = stablehlo.constant dense<-7.0> : tensor<1x8x8x32xf32>
+  %0 = stablehlo.convert %x : (tensor<1x8x8x32xui8>) -> tensor<1x8x8x32xf32>
+  %1 = stablehlo.subtract %0, %z : tensor<1x8x8x32xf32>
+  %2 = stablehlo.convert %w : (tensor<3x3x32x32xi8>) -> tensor<3x3x32x32xf32>
+  %3 = stablehlo.convolution(%1, %2) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {pad = [[1, 1], [1, 1]]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x32xf32>, tensor<3x3x32x32xf32>) -> tensor<1x8x8x32xf32>
+  return %3 : tensor<1x8x8x32xf32>
+}
+
 // Declined: A channel of its own for each result, in f32.
 // CHECK-LABEL: func.func @depthwise(
 // CHECK: stablehlo.convolution{{.*}} -> tensor<1x8x8x32xf32>

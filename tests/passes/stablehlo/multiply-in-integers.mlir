@@ -96,10 +96,11 @@ func.func @declined(%x: tensor<8x64xi8>, %y: tensor<8x64xf32>, %s: tensor<64xf32
   return %1, %4, %6, %8, %10 : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<1x8xf32>, tensor<8x8xf32>
 }
 
-// Declined: Unknown zero points of a convolution's kernels, and of an image that is padded.
+// Declined: Unknown zero points of a convolution's kernels, of an image that is padded, and of one that is dilated.
 // CHECK-LABEL: func.func @declined_convolutions
 // CHECK-COUNT-2: stablehlo.convolution{{.*}} -> tensor<1x8x8x32xf32>
-func.func @declined_convolutions(%x: tensor<1x8x8x32xi8>, %w: tensor<1x1x32x32xi8>, %p: tensor<f32>, %q: tensor<32xf32>) -> (tensor<1x8x8x32xf32>, tensor<1x8x8x32xf32>) {
+// CHECK: stablehlo.convolution{{.*}} -> tensor<1x15x15x32xf32>
+func.func @declined_convolutions(%x: tensor<1x8x8x32xi8>, %w: tensor<1x1x32x32xi8>, %p: tensor<f32>, %q: tensor<32xf32>) -> (tensor<1x8x8x32xf32>, tensor<1x8x8x32xf32>, tensor<1x15x15x32xf32>) {
   %0 = stablehlo.convert %x : (tensor<1x8x8x32xi8>) -> tensor<1x8x8x32xf32>
   %1 = stablehlo.convert %w : (tensor<1x1x32x32xi8>) -> tensor<1x1x32x32xf32>
   %2 = stablehlo.broadcast_in_dim %q, dims = [3] : (tensor<32xf32>) -> tensor<1x1x32x32xf32>
@@ -110,7 +111,9 @@ func.func @declined_convolutions(%x: tensor<1x8x8x32xi8>, %w: tensor<1x1x32x32xi
   %6 = stablehlo.subtract %0, %5 : tensor<1x8x8x32xf32>
   %7 = stablehlo.convolution(%6, %1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 2], pad = [[4, 3], [4, 3]]}
     {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x32xf32>, tensor<1x1x32x32xf32>) -> tensor<1x8x8x32xf32>
-  return %4, %7 : tensor<1x8x8x32xf32>, tensor<1x8x8x32xf32>
+  %8 = stablehlo.convolution(%6, %1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {lhs_dilate = [2, 2]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x32xf32>, tensor<1x1x32x32xf32>) -> tensor<1x15x15x32xf32>
+  return %4, %7, %8 : tensor<1x8x8x32xf32>, tensor<1x8x8x32xf32>, tensor<1x15x15x32xf32>
 }
 
 // Unchanged: Bytes already.
