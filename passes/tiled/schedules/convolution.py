@@ -114,7 +114,7 @@ def _rows_of_all_taps(hero: TileOp, axes: Axes, lines: list[int], columns: list[
     """Of a gradient by weights, whose lines are the taps and then the image's channels: so many channels that a tile has all taps. Where
     few taps of a weight lie beside each other, as in PyTorch, tiles of one tap would each read and write all cache lines of the result.
 
-    None for another convolution, where L2 holds the result, and where the taps of a weight fill a line.
+    None for another convolution, where L2 holds the result, and where the taps of a weight fill two lines.
     """
     if len(lines) < 2 or dim_position(hero.maps[0].results[-1]) != hero.axes.index(lines[-1]):
         return None
@@ -123,7 +123,7 @@ def _rows_of_all_taps(hero: TileOp, axes: Axes, lines: list[int], columns: list[
     windows, channels = prod(axes.extent[axis] for axis in taps), axes.extent[channel]
     blocks = ceil(prod(axes.extent[axis] for axis in columns) / _BLOCK)
     fits = windows * channels * blocks * _BLOCK * nbytes <= target.l2_bytes
-    if fits or windows == 1 or windows * nbytes > target.cache_line_bytes:
+    if fits or windows == 1 or windows * nbytes > 2 * target.cache_line_bytes:
         return None
     most = target.l2_bytes // (2 * windows * _BLOCK * nbytes)
     shared = channels * blocks // max(2, target.cores)
