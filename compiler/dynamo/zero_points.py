@@ -15,7 +15,7 @@ import torch
 from torch._subclasses import FakeTensor
 from torch.fx import GraphModule, Node
 
-from ..frontends.torch_zero_points import without_zero_points
+from ..frontends.torch_zero_points import make_zeros, zero_points
 
 _STATIC = "_dynamo_static_input_type"
 """dynamo marks parameters and buffers so."""
@@ -31,10 +31,12 @@ def compiled_for_zero_points(module: GraphModule, inputs: Sequence[Any], compile
         value = given.get(node)
         return value if isinstance(value, torch.Tensor) and not isinstance(value, FakeTensor) and hasattr(value, _STATIC) else None
 
-    original = copy.deepcopy(module.graph)
-    points = without_zero_points(module.graph, value_of)
+    points = zero_points(module.graph, value_of)
     if not points:
         return compile_graph(module)
+    original = copy.deepcopy(module.graph)
+    for point, value in points.items():
+        make_zeros(module.graph, point, value)
     module.recompile()
     operands = list(given)
     return _Guarded(compile_graph(module), GraphModule(module, original), [operands.index(point) for point in points])

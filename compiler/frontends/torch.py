@@ -35,7 +35,7 @@ from .torch_open import OpenExport, has_open_shapes
 from .torch_registry import own_decompositions_first
 from .torch_selections import without_selections
 from .torch_trees import input_trees, structure_of
-from .torch_zero_points import without_zero_points
+from .torch_zero_points import make_zeros, zero_points
 
 
 @one_at_a_time()
@@ -101,10 +101,13 @@ def _without_zero_points(exported: torch.export.ExportedProgram) -> torch.export
     """Those of weights, where they are buffers that no call changes."""
     changed, specs = _changed(exported), exported.graph_signature.input_specs
     state = {spec.arg.name: spec.target for spec in specs if spec.kind is InputKind.BUFFER and spec.target not in changed}
-    graph = copied_graph(exported.graph)
-    if not without_zero_points(graph, lambda node: _state_of(exported, state[node.name]) if node.name in state else None):
+    points = zero_points(exported.graph, lambda node: _state_of(exported, state[node.name]) if node.name in state else None)
+    if not points:
         return exported
-    made = copy.copy(exported)
+    made, graph = copy.copy(exported), copied_graph(exported.graph)
+    placeholders = {node.name: node for node in graph.nodes if node.op == "placeholder"}
+    for point, value in points.items():
+        make_zeros(graph, placeholders[point.name], value)
     made._graph_module = module_of(exported.graph_module, graph)
     return made
 

@@ -15,22 +15,23 @@ _READERS = "quantized_decomposed.dequantize_per_channel"
 _PLACE = 2
 
 
-def without_zero_points(graph: Graph, value_of: Callable[[Node], torch.Tensor | None]) -> list[Node]:
-    """Replaces placeholders that are nothing but such zero points by zeros made in the graph. Returns them; they have no users any more.
-
-    `value_of`: of a placeholder, its tensor if that stays what it is from call to call.
-    """
-    found = []
-    for node in [node for node in graph.nodes if node.op == "placeholder" and _is_zero_point(node)]:
-        value = value_of(node)
-        if value is None or value.is_floating_point() or value.count_nonzero():
-            continue
-        with graph.inserting_after(node):
-            zeros = graph.call_function(torch.ops.aten.zeros.default, (list(value.shape),), {"dtype": value.dtype, "device": value.device})
-        zeros.meta = dict(node.meta)
-        node.replace_all_uses_with(zeros)
-        found.append(node)
+def zero_points(graph: Graph, value_of: Callable[[Node], torch.Tensor | None]) -> dict[Node, torch.Tensor]:
+    """The placeholders that are nothing but such zero points, all 0. `value_of`: of a placeholder, its tensor if that stays what it is from
+    call to call."""
+    found = {}
+    for node in graph.nodes:
+        value = value_of(node) if node.op == "placeholder" and _is_zero_point(node) else None
+        if value is not None and not value.is_floating_point() and not value.count_nonzero():
+            found[node] = value
     return found
+
+
+def make_zeros(graph: Graph, node: Node, value: torch.Tensor) -> None:
+    """Has the readers of a placeholder that is such a value read zeros that the graph makes."""
+    with graph.inserting_after(node):
+        zeros = graph.call_function(torch.ops.aten.zeros.default, (list(value.shape),), {"dtype": value.dtype, "device": value.device})
+    zeros.meta = dict(node.meta)
+    node.replace_all_uses_with(zeros)
 
 
 def _is_zero_point(node: Node) -> bool:
