@@ -32,6 +32,11 @@ def static_operands() -> list[int]:
     return list(metadata.static_input_indices or []) if metadata is not None else []
 
 
+def version_of(tensor: torch.Tensor) -> int:
+    """Which torch counts changes in place by; it counts none of a tensor of inference mode."""
+    return 0 if tensor.is_inference() else tensor._version
+
+
 class Weights:
     """The bound values of an executable: constants of the graph, and operands by their places.
 
@@ -51,7 +56,7 @@ class Weights:
     def bind(self, given: Sequence[Any]) -> Executable:
         """The executable that the operands of a call are bound to; binds it if any differs from those of its last call."""
         tensors = [given[index] for index in self.operands]
-        now = [(tensor.data_ptr(), 0 if tensor.is_inference() else tensor._version) for tensor in tensors]
+        now = [(tensor.data_ptr(), version_of(tensor)) for tensor in tensors]
         last = self.last
         if last is not None and last.holds(now):
             return last.exe

@@ -16,6 +16,7 @@ from torch._subclasses import FakeTensor
 from torch.fx import GraphModule, Node
 
 from ..frontends.torch_zero_points import make_zeros, zero_points
+from .weights import version_of
 
 _STATIC = "_dynamo_static_input_type"
 """dynamo marks parameters and buffers so."""
@@ -53,7 +54,7 @@ class _Guarded:
     def __call__(self, *operands: Any) -> Any:
         points: list[torch.Tensor] = [operands[place] for place in self.places]
         known = self.known.get(id(points[0]), ())
-        if known and all(kept() is point and version == _version(point) for (kept, version), point in zip(known, points)):
+        if known and all(kept() is point and version == version_of(point) for (kept, version), point in zip(known, points)):
             return self.compiled(*operands)
         if any(point.count_nonzero() for point in points):
             warnings.warn(
@@ -62,9 +63,5 @@ class _Guarded:
                 stacklevel=2,
             )
             return self.original(*operands)
-        self.known[id(points[0])] = [(weakref.ref(point), _version(point)) for point in points]
+        self.known[id(points[0])] = [(weakref.ref(point), version_of(point)) for point in points]
         return self.compiled(*operands)
-
-
-def _version(tensor: torch.Tensor) -> int:
-    return 0 if tensor.is_inference() else tensor._version

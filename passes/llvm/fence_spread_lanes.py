@@ -19,8 +19,9 @@ from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
-from ..common.rewriting import attributes_of, create, intrinsic, producer, walk
+from ..common.rewriting import producer, walk
 from ..registry import register_pass
+from .support.fences import fence
 
 _SHUFFLE, _READ = "vector.shuffle", "vector.maskedload"
 
@@ -31,12 +32,7 @@ def fence_spread_lanes(module: ir.Operation) -> bool:
         return False
     ops = walk(module, lambda op: op.name == _SHUFFLE and _is_spread(op))
     for op in ops:
-        (spread,) = op.results
-        with ir.InsertionPoint(op), op.location:
-            copy = create(_SHUFFLE, [spread.type], list(op.operands), **attributes_of(op)).results[0]
-            fence = intrinsic("llvm.arithmetic.fence", spread.type, [copy])
-        spread.replace_all_uses_with(fence)
-        op.erase()
+        fence(op)
     return bool(ops)
 
 

@@ -19,8 +19,9 @@ from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
-from ..common.rewriting import create, intrinsic, walk
+from ..common.rewriting import walk
 from ..registry import register_pass
+from .support.fences import fence
 
 
 @register_pass("keep-halves-wide", "keeps LLVM from computing in f16 without instructions", ops=frozenset(["arith.extf"]))
@@ -30,12 +31,7 @@ def keep_halves_wide(module: ir.Operation) -> bool:
         return False
     ops = walk(module, lambda op: op.name == "arith.extf" and _is_of_halves(op.operands[0].type) and _is_computed_with(op))
     for op in ops:
-        (wide,) = op.results
-        with ir.InsertionPoint(op), op.location:
-            copy = create("arith.extf", [wide.type], [op.operands[0]]).results[0]
-            fence = intrinsic("llvm.arithmetic.fence", wide.type, [copy])
-        wide.replace_all_uses_with(fence)
-        op.erase()
+        fence(op)
     return bool(ops)
 
 

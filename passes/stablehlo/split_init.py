@@ -50,9 +50,10 @@ def split_init(module: ir.Operation) -> None:
     if main is None or entry(module, "init") is not None:
         return
     block = main.regions[0].blocks[0]
-    if any([_spread_last(op) for op in _elementwise(block, early_values(main))]):
-        drop_dead(main)
     early = early_values(main)
+    if any([_spread_last(op) for op in _elementwise(block, early)]):
+        drop_dead(main)
+        early = early_values(main)
     barriers = walk(main, "stablehlo.optimization_barrier")
     asked = [value for barrier in barriers for value in barrier.operands]
     results = list(dict.fromkeys([*_frontier(block, early), *(value for value in asked if not is_block_argument(value))]))

@@ -98,15 +98,14 @@ def convolution_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
 
 def _cut_lines(sizes: dict[int, int], hero: TileOp, axes: Axes, lines: list[int], together: int | None, rows: int | None) -> None:
     """`together`: lines of a tile of all channels; `rows`: channels of a tile of all taps; else None."""
-    of = {axis: loop for loop, axis in enumerate(hero.axes)}
     if rows is not None:
         return cut(sizes, axes, lines[-1:], rows)
-    if len(lines) == 1 and _is_bare(hero, of[lines[0]]):
+    if len(lines) == 1 and _is_bare(hero, hero.axes.index(lines[0])):
         return cut(sizes, axes, lines, _PIXELS)
     line = axes.extent[lines[-1]] if lines else 1
     cut(sizes, axes, lines[:-1], together or max(1, _PIXELS // line))
     for axis in lines[:-1]:
-        if axis in sizes and _is_bare(hero, of[axis]):  # of a gradient by weights, the rows of blocks
+        if axis in sizes and _is_bare(hero, hero.axes.index(axis)):  # of a gradient by weights, the rows of blocks
             sizes[axis] = _dividing(axes.extent[axis], sizes[axis])
 
 
