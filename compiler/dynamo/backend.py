@@ -111,7 +111,8 @@ class _Compilers:
         from .partition import compiled_where_possible
 
         compile_graph = compiled_graph if self.is_whole else compiled_where_possible
-        return compile_graph(graph, static, about=self.known, are_users=are_users, target=self.chosen.target, policy=self.chosen.policy)
+        options = {"target": self.chosen.target, "policy": self.chosen.policy, "tune": self.chosen.tune}
+        return compile_graph(graph, static, about=self.known, are_users=are_users, **options)
 
 
 def _give_nothing_away() -> None:

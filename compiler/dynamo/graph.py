@@ -37,10 +37,15 @@ _WITHOUT = "without fullgraph=True, it stays with PyTorch"
 
 
 def compiled_graph(
-    module: GraphModule, static: Collection[int] = (), about: About | None = None, are_users: bool = False, **options: Any
+    module: GraphModule,
+    static: Collection[int] = (),
+    about: About | None = None,
+    are_users: bool = False,
+    tune: bool | float = False,
+    **options: Any,
 ) -> Call:
     """The graph compiled. `static`: operands to bind; `about` names the options in keys (keys.py), which are hloom.compile's; `are_users`:
-    its results are what the user gets.
+    its results are what the user gets; `tune`: whether its policy is found by measurement, where it can be.
 
     Raises CompileErrors.
     """
@@ -56,6 +61,10 @@ def compiled_graph(
         operands = {index: graph.arguments.index(graph.operands[index]) for index in graph.taken if index in static}
         operands = {index: place for index, place in operands.items() if graph.operands[index] not in graph.changed}
         bind: dict[int | str, Any] = dict.fromkeys(operands.values())
+        if tune is not False:
+            from ..tuning.session import measured_policy  # few graphs are tuned
+
+            options["policy"] = measured_policy(program, "graph", tune, bind=bind, **options)
         compilation = Compilation.of_program(program, "graph", bind=bind, kept=key is None and not are_off(), **options)
         artifact, frame = compilation.artifact(), Frame(graph.taken, graph.results, operands, constants)
         keep(key, artifact, frame, compilation.simulated, about)

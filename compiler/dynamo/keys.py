@@ -39,20 +39,21 @@ class About:
 
     target: Any
     bind: bool
+    tune: bool | float
     """The options, as they are given."""
     parts: tuple[str, ...]
     """Of a key."""
 
     def holds(self) -> bool:
         """Whether it is the same here and now."""
-        return about(self.target, None, self.bind) == self
+        return about(self.target, None, self.bind, self.tune) == self
 
     def serves(self, other: About | None) -> bool:
         """Whether programs are the same with other options."""
         return other is not None and other.parts == self.parts
 
 
-def about(target: Any, policy: Any, bind: bool) -> About | None:
+def about(target: Any, policy: Any, bind: bool, tune: bool | float) -> About | None:
     """Of programs that have these options. None where that cannot be told."""
     registry = sys.modules.get("hloom.compiler.frontends.torch_registry")
     others = registry is not None and registry.has_others()
@@ -63,7 +64,8 @@ def about(target: Any, policy: Any, bind: bool) -> About | None:
 
     name, simulated = split_target(target)
     machine = resolve(name)
-    return About(target, bind, (*versions(), torch.__version__, repr(bind), repr(dataclasses.astuple(machine)), simulated))
+    parts = (*versions(), torch.__version__, repr(bind), repr(tune), repr(dataclasses.astuple(machine)), simulated)
+    return About(target, bind, tune, parts)
 
 
 def are_off() -> bool:

@@ -25,20 +25,21 @@ def jit(
     target: str | TargetView = "cpu",
     policy: PolicySource | None = None,
     fallback: bool = True,
+    tune: bool | float = False,
     **keywords: Any,
 ) -> Any:
     """jax.jit, whose functions hloom compiles: a decorator, or called with a function.
 
     `keywords` are jax.jit's (static_argnums, static_argnames, donate_argnums, …), and what it returns is jax.jit's: calls take any pytrees,
     `.lower(…)` and `.trace(…)` are there, and jax.grad, jvp, vmap and scan take it as any function; their programs are hloom's too.
-    `target` and `policy` are hloom.compile's. What hloom does not compile is left to XLA, with a warning; `fallback=False` makes it an
-    error.
+    `target`, `policy` and `tune` are hloom.compile's. What hloom does not compile is left to XLA, with a warning; `fallback=False` makes
+    it an error.
     """
     if function is None:
-        return functools.partial(jit, target=target, policy=policy, fallback=fallback, **keywords)
+        return functools.partial(jit, target=target, policy=policy, fallback=fallback, tune=tune, **keywords)
     if refused := sorted(_PLACES & keywords.keys()):
         raise InvalidProgramError(f"hloom.jit has one device: no {', '.join(refused)}", remedy="leave them out, or use jax.jit")
-    options = Options(target, policy, fallback)
+    options = Options(target, policy, fallback, tune)
     donated = _Donated(function, keywords)
 
     @functools.wraps(function)

@@ -48,6 +48,8 @@ class Options:
     policy: PolicySource | None = None
     fallback: bool = True
     """Whether what does not compile is left to XLA."""
+    tune: bool | float = False
+    """Whether each program's policy is found by measurement, or the seconds that it may take."""
 
 
 program_p = Primitive("hloom")
@@ -201,10 +203,12 @@ def _compiled(jaxpr: ClosedJaxpr, options: Options, in_place: tuple[tuple[int, i
     try:
         function = _with_a_result(jaxpr) if jaxpr.effects else jaxpr_as_fun(jaxpr)
         program = load_program(function, shapes)
-        policy = None if options.policy is None else Policy.of(options.policy)
-        compilation = Compilation.of_program(
-            program, name_of(function), target=options.target, policy=policy, in_place=dict(in_place), kept=True
-        )
+        name, policy = name_of(function), None if options.policy is None else Policy.of(options.policy)
+        if options.tune is not False:
+            from ..tuning.session import measured_policy  # few functions are tuned
+
+            policy = measured_policy(program, name, options.tune, options.target, policy)
+        compilation = Compilation.of_program(program, name, target=options.target, policy=policy, in_place=dict(in_place), kept=True)
         exe = compilation.executable()
     except CompileError as error:
         if not options.fallback:

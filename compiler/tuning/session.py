@@ -24,8 +24,9 @@ from hloom.runtime.program import GENERATOR
 from ..cache import key_of, read_entry, write_entry
 from ..compile import Compilation
 from ..parsing import bytecode_of, parse_module
+from ..simulation import split_target
 from ..source_program import SourceProgram
-from ..target import resolve
+from ..target import Target, resolve
 from ..versions import versions
 from .policy_file import policy_text, report_of
 from .tuner import SECONDS, Tuner, Tuning
@@ -61,10 +62,8 @@ def tuned(
     Raises CompileErrors.
     """
     target = resolve(options.get("target", "auto"))
-    if target.kind != "cpu":
-        raise CompileError(f"tuning measures on this machine's processor, and the target is {target.name}", remedy='tune with target="cpu"')
-    if any(spec.name == GENERATOR for spec in program.inputs):
-        raise CompileError("a program that draws random numbers gives other results each time", remedy="tune it without")
+    if why := _why_not_tuned(program, target):
+        raise CompileError(why, remedy="compile it without tuning")
     path = Path(policy) if isinstance(policy, str | os.PathLike) else None
     if path is not None and path.exists():
         return Tuned(Policy.of(path), path.read_text())
@@ -80,8 +79,9 @@ def tuned(
         again = dataclasses.replace(program, module=parse_module(source, make_context()))
         compilation = Compilation.of_program(again, name, **options, policy=rules, profile=profile)
         rng = np.random.default_rng(1)
-        for index in compilation.bound:  # those that the text marks, of which nobody knows values
-            compilation.values.setdefault(index, random_array(again.inputs[index], rng))
+        for index in compilation.bound:  # of those that the text marks, and of a graph's weights, nobody knows values
+            if compilation.values.get(index) is None:
+                compilation.values[index] = random_array(again.inputs[index], rng)
         return compilation
 
     seconds = SECONDS if tune is True else float(tune)
@@ -92,6 +92,26 @@ def tuned(
     else:
         write_entry(_KIND, key, text.encode())
     return Tuned(found.policy, text, found)
+
+
+def measured_policy(
+    program: SourceProgram, name: str, tune: bool | float, target: str | Target, policy: PolicySource | None, **options: Any
+) -> PolicySource | None:
+    """The policy for one of many programs that are tuned alike, as torch's graphs and JAX's functions are. Where nothing can be measured,
+    it is the one that is given. A path is read, never written: it would be one file for all."""
+    machine, simulated = split_target(target)
+    if simulated or _why_not_tuned(program, resolve(machine)):
+        return policy
+    return tuned(program, name, tune, None if policy is None else Policy.of(policy), target=machine, **options).policy
+
+
+def _why_not_tuned(program: SourceProgram, target: Target) -> str:
+    """Why nothing of the program is measured; empty where it can be."""
+    if target.kind != "cpu":
+        return f"tuning measures on this machine's processor, and the target is {target.name}"
+    if any(spec.name == GENERATOR for spec in program.inputs):
+        return "a program that draws random numbers gives other results each time"
+    return ""
 
 
 def random_inputs(compilation: Compilation) -> list[np.ndarray]:

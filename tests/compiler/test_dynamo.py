@@ -481,10 +481,39 @@ def test_what_no_expert_has_is_not_read():
     assert found.isfinite().flatten(1).all(1).tolist() == [True, False, True, True]
 
 
-@pytest.mark.parametrize(("options", "match"), [({"mode": "max-autotune"}, "mode"), ({"options": {"speed": 1}}, "speed")])
+@pytest.mark.parametrize(("options", "match"), [({"mode": "fastest"}, "mode"), ({"options": {"speed": 1}}, "speed")])
 def test_options_that_there_are_not(options, match):
     with pytest.raises(Exception, match=match):
         compiled(lambda x: x + 1, **options)(torch.ones(2))
+
+
+def test_modes(monkeypatch):
+    """Torch's names for modes; what draws random numbers is not measured."""
+    from hloom.compiler.tuning import session
+
+    measured = []
+    monkeypatch.setattr(session, "tuned", lambda program, *_, **__: measured.append(program) or session.Tuned(session.Policy(), ""))
+    x = torch.randn(8, 8)
+    for mode in ("default", "reduce-overhead"):
+        same(compiled(lambda x: x @ x, mode=mode)(x), x @ x)
+    assert not measured
+    same(compiled(lambda x: x @ x.T, mode="max-autotune")(x), x @ x.T)
+    compiled(lambda x: F.dropout(x, 0.5), mode="max-autotune")(x)
+    assert len(measured) == 1
+
+
+def test_tuning_of_graphs(monkeypatch):
+    """A layer with bound weights, and with gradients, in two seconds; what was found is kept."""
+    from hloom.compiler.tuning import tuner
+
+    layer, x = nn.Linear(24, 12), torch.randn(6, 24)
+    for gradients in (False, True):
+        with torch.set_grad_enabled(gradients):
+            same(compiled(layer, options={"tune": 2})(x), layer(x))
+    monkeypatch.setattr(tuner.Tuner, "run", lambda self: pytest.fail("it measures"))
+    torch._dynamo.reset()
+    with torch.no_grad():
+        same(compiled(layer, options={"tune": 2})(x), layer(x))
 
 
 def test_options():

@@ -347,3 +347,16 @@ def test_what_calls_python():
     with pytest.raises(jax.errors.JaxRuntimeError, match="raised ValueError: not this one"):
         hloom.jit(lambda x: jax.pure_callback(raising, x, x))(x).block_until_ready()
     same(hloom.jit(function)(x), (2 * x, jnp.sin(x), x + 3))
+
+
+def test_tuning(monkeypatch):
+    """A function in two seconds; what was found is kept for the same lines."""
+    from hloom.compiler.tuning import tuner
+
+    def f(x):
+        return jnp.tanh(x) @ x.T
+
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(6, 24)), jnp.float32)
+    for _ in range(2):
+        np.testing.assert_allclose(hloom.jit(f, tune=2)(x), f(x), rtol=1e-5, atol=1e-5)
+        monkeypatch.setattr(tuner.Tuner, "run", lambda self: pytest.fail("it measures"))
