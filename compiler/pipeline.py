@@ -91,7 +91,7 @@ STAGES = (
     Stage(
         "linalg",
         "the body of each group as linalg on tensors, canonicalised",
-        ("lower-to-linalg", "canonicalize-ingress", "relax-weights", "expand-math", "widen-half-floats", "keep-widened"),
+        ("lower-to-linalg", "canonicalize-ingress", "relax-weights", "expand-math", "widen-half-floats", "keep-widened", "widen-weights"),
         # math ops stay what they are up to nvvm, where libdevice has most of them
         on_cuda=("lower-to-linalg", "canonicalize-ingress", "widen-half-floats"),
     ),

@@ -145,6 +145,10 @@ class TargetView:
         at_once = 2 * (type_name == "bf16" and self.bf16_dot) or 4 * (type_name in ("i8", "si8", "ui8") and self.int8_dot)
         return max(rate, at_once * self.f32_flops)
 
+    def widens(self, half: str) -> bool:
+        """Whether products of such floats are products of f32: no instruction multiplies them as they are."""
+        return half == "f16" or (half == "bf16" and not self.bf16_dot and not self.amx_bf16)
+
     def with_entries(self, entries: dict[str, Any]) -> TargetView:
         """This target with the named entries replaced. Raises ValueError on an unknown entry or a value of another type or sign."""
         types = {f.name: type(getattr(self, f.name)) for f in fields(self)}

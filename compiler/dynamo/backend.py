@@ -111,7 +111,7 @@ class _Compilers:
         from .partition import compiled_where_possible
 
         compile_graph = compiled_graph if self.is_whole else compiled_where_possible
-        options = {"target": self.chosen.target, "policy": self.chosen.policy, "tune": self.chosen.tune}
+        options: dict[str, Any] = {"target": self.chosen.target, "policy": self.chosen.policy, "tune": self.chosen.tune}
         return compile_graph(graph, static, about=self.known, are_users=are_users, **options)
 
 

@@ -26,7 +26,7 @@ from jax.interpreters import ad, batching, mlir
 
 from hloom.dialects.target import TargetView
 from hloom.passes.errors import CompileError, UnsupportedOpError
-from hloom.passes.fused.planner.policy import Policy, PolicySource
+from hloom.passes.fused.planner.policy import PolicySource
 from hloom.runtime.cpu import CpuDevice
 from hloom.runtime.executable import Executable
 from hloom.runtime.garbage import known_objects_kept
@@ -203,7 +203,7 @@ def _compiled(jaxpr: ClosedJaxpr, options: Options, in_place: tuple[tuple[int, i
     try:
         function = _with_a_result(jaxpr) if jaxpr.effects else jaxpr_as_fun(jaxpr)
         program = load_program(function, shapes)
-        name, policy = name_of(function), None if options.policy is None else Policy.of(options.policy)
+        name, policy = name_of(function), options.policy
         if options.tune is not False:
             from ..tuning.session import measured_policy  # few functions are tuned
 

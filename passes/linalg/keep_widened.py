@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from hloom.dialects.target import TargetView, target_of
+from hloom.dialects.target import target_of
 
 from ..common.contraction import summed_product
 from ..common.rewriting import defining_op, erase_unused, producer, replace, shape_of, value_of, walk
@@ -31,7 +31,7 @@ def keep_widened(module: ir.Operation) -> None:
         with module.context, function.location:
             for op in walk(function, "arith.truncf"):
                 nest = op.parent.operation
-                if nest.name == "linalg.generic" and _is_widened(op.results[0].type, target):
+                if nest.name == "linalg.generic" and target.widens(str(op.results[0].type)):
                     _keep(read_generic(nest), op)
 
 
@@ -61,11 +61,6 @@ def _keep(source: Generic, rounded: ir.Operation) -> None:
         argument = op.operands[0]
         argument.set_type(f32)
         replace(op, [argument])
-
-
-def _is_widened(half: ir.Type, target: TargetView) -> bool:
-    """Whether products of such halves are products of f32 to the target."""
-    return isinstance(half, ir.F16Type) or (isinstance(half, ir.BF16Type) and not target.bf16_dot and not target.amx_bf16)
 
 
 def _extended(op: ir.Operation, number: int) -> ir.Operation | None:

@@ -20,7 +20,8 @@ Integers are converted to f32 and then rounded. A NaN whose lower half is 0, as 
 is not asked for in functions that meet no other (short_nans.py).
 
 Where the target has AVX512-BF16, whole registers of 16 lanes are rounded by its instruction, if none of them is a NaN or below the normal
-numbers: the instruction makes zeros of these, and keeps what a NaN holds. A branch for all registers of a vector asks for that:
+numbers: the instruction makes zeros of these, and keeps what a NaN holds. A branch asks for that, one for all vectors of a
+block that are rounded before anybody reads one of them:
 
     %rare = llvm.call_intrinsic "llvm.x86.avx512.fpclass.ps.512"(%x0, %c161), … or'ed and reduced
     %y = scf.if %rare { … as above … } else { llvm.call_intrinsic "llvm.x86.avx512bf16.cvtne2ps2bf16.512"(%x1, %x0), … }
@@ -34,6 +35,7 @@ registers, and what is extended again: in integers the two together are a mask.
 from __future__ import annotations
 
 from functools import reduce
+from itertools import compress
 from math import prod
 
 from torch_mlir import ir
@@ -67,13 +69,34 @@ def round_to_bf16(module: ir.Operation) -> bool:
         ops = [op for op in walk(function, lambda op: op.name in _ALL) if _is_rounded(op)]
         changed |= bool(ops)
         short = bool(ops) and has_short_nans(function)
-        for op in ops:
+        by_instruction = [has_instruction and _is_whole(op.results[0].type) and not _is_extended(op) for op in ops]
+        groups = _groups(list(compress(ops, by_instruction)))
+        for op in [op for op, instead in zip(ops, by_instruction) if not instead]:
             with ir.InsertionPoint(op), op.location:
-                result = op.results[0].type
-                by_instruction = has_instruction and _is_whole(result) and not _is_extended(op)
-                x = _in_f32(op)
-                replace(op, [_by_instruction(x, result) if by_instruction else _by_integers(x, result, short)])
+                replace(op, [_by_integers(_in_f32(op), op.results[0].type, short)])
+        for group in groups:
+            with ir.InsertionPoint(group[-1]), group[-1].location:
+                rounded = _by_instruction([_in_f32(op) for op in group], [op.results[0].type for op in group])
+            for op, value in zip(group, rounded):
+                replace(op, [value])
     return changed
+
+
+def _groups(ops: list[ir.Operation]) -> list[list[ir.Operation]]:
+    """The ops in groups: those of a block, in turn, of which nobody reads the first before the last."""
+    groups: list[list[ir.Operation]] = []
+    for op in ops:
+        if groups and all(_is_read_after(each, op) for each in groups[-1]):
+            groups[-1].append(op)
+        else:
+            groups.append([op])
+    return groups
+
+
+def _is_read_after(op: ir.Operation, last: ir.Operation) -> bool:
+    """Whether the ops are in one block, and whoever reads the first one's result is in it too, behind the last one."""
+    readers = [use.owner.operation for use in op.results[0].uses]
+    return op.block == last.block and all(reader.block == op.block and last.is_before_in_block(reader) for reader in readers)
 
 
 def _is_rounded(op: ir.Operation) -> bool:
@@ -103,20 +126,27 @@ def _in_f32(op: ir.Operation) -> ir.Value:
     return value_of(op.name, with_element(op.results[0].type, f32), operands, **attributes_of(op))
 
 
-def _by_instruction(x: ir.Value, result: ir.Type) -> ir.Value:
-    """Rounded so where it gives what integers give, else by these."""
-    count, element = prod(result.shape), result.element_type
-    flat = vector.shape_cast(vector_of(count, ir.F32Type.get()), x)
-    registers = [part(flat, start, _LANES) for start in range(0, count, _LANES)]
+def _by_instruction(xs: list[ir.Value], results: list[ir.Type]) -> list[ir.Value]:
+    """All of them rounded so where it gives what integers give, else by these."""
+    flat = [vector.shape_cast(vector_of(prod(result.shape), ir.F32Type.get()), x) for x, result in zip(xs, results)]
+    registers = [[part(x, start, _LANES) for start in range(0, ir.VectorType(x.type).shape[0], _LANES)] for x in flat]
+
+    def by_integers() -> list[ir.Value]:
+        return [_by_integers(x, result) for x, result in zip(xs, results)]
 
     def rounded() -> list[ir.Value]:
-        if count == _LANES:
-            return [vector.shape_cast(result, intrinsic(_ROUND, vector_of(_LANES, element), registers))]
-        pairs = zip(registers[::2], registers[1::2])
-        parts = [intrinsic(_ROUND_TWO, vector_of(2 * _LANES, element), [upper, lower]) for lower, upper in pairs]
-        return [vector.shape_cast(result, joined(parts))]
+        return [_rounded(each, result) for each, result in zip(registers, results)]
 
-    return if_else(_any_rare(registers), [result], lambda: [_by_integers(x, result)], rounded)[0]
+    return if_else(_any_rare([register for each in registers for register in each]), results, by_integers, rounded)
+
+
+def _rounded(registers: list[ir.Value], result: ir.Type) -> ir.Value:
+    element = result.element_type
+    if len(registers) == 1:
+        return vector.shape_cast(result, intrinsic(_ROUND, vector_of(_LANES, element), registers))
+    pairs = zip(registers[::2], registers[1::2])
+    parts = [intrinsic(_ROUND_TWO, vector_of(2 * _LANES, element), [upper, lower]) for lower, upper in pairs]
+    return vector.shape_cast(result, joined(parts))
 
 
 def _any_rare(registers: list[ir.Value]) -> ir.Value:

@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -47,7 +48,7 @@ class Layer:
         x, w = (np.random.default_rng(sum(shape)).standard_normal(shape, np.float32) for shape in shapes)
         return x, (w / np.sqrt(inner * np.prod(self.taps))).astype(np.float32)
 
-    def apply(self, x: Any, w: Any) -> Any:
+    def apply(self, x: Any, w: Any, **options: Any) -> Any:
         inside = LETTERS[-len(self.size) :]
         names = (f"NC{inside}", f"OI{inside}", f"NC{inside}") if self.first else (f"N{inside}C", f"{inside}IO", f"N{inside}C")
         rank = len(self.size)
@@ -60,6 +61,7 @@ class Layer:
             rhs_dilation=self.dilation if isinstance(self.dilation, tuple) else (self.dilation,) * rank,
             dimension_numbers=names,
             feature_group_count=self.groups,
+            **options,
         )
 
 
@@ -237,6 +239,32 @@ def test_layers(target, bound):
 @pytest.mark.parametrize("target", TARGETS)
 def test_lines(target):
     check(LINES, target, False, policy={"kernel": [{"op": "convolution", "use": "channels_first"}]})
+
+
+@pytest.mark.parametrize("target", ["f16 cpu-avx2", *(f"bf16 {target}" for target in (*TARGETS, "cpu"))])
+def test_lines_of_halves(target):
+    """Summed in f32, and rounded behind what is added to them. Channels that are summed go by pairs where an instruction sums these."""
+    layers = [*LINES[:7], LINES[8], *LINES[13:15]]
+    half, target = {"f16": np.float16, "bf16": ml_dtypes.bfloat16}[target.split()[0]], target.split()[1]
+    cases = [[array.astype(half) for array in layer.arrays()] for layer in layers]
+    rng = np.random.default_rng(0)
+
+    def sums(xs: list[Any], ws: list[Any], kind: Any) -> list[Any]:
+        return [layer.apply(x.astype(kind), w.astype(kind)) for layer, x, w in zip(layers, xs, ws)]
+
+    def program(xs: list[Any], ws: list[Any], others: list[Any]) -> Any:
+        wide = [layer.apply(x, w, preferred_element_type=jnp.float32) for layer, x, w in zip(layers, xs, ws)]
+        return wide, [(y + other).astype(half) for y, other in zip(wide, others)]
+
+    xs, ws = ([arrays[number] for arrays in cases] for number in range(2))
+    with jax.enable_x64(True):
+        expected = [np.asarray(each) for each in jax.jit(partial(sums, kind=np.float64))(xs, ws)]
+    others = [rng.standard_normal(each.shape).astype(half) for each in expected]
+    policy = {"kernel": [{"op": "convolution", "use": "channels_first"}]}
+    wide, rounded = hloom.compile(program, xs, ws, others, target=target, policy=policy)(xs, ws, others)
+    for layer, result, narrow, exact, other in zip(layers, wide, rounded, expected, others, strict=True):
+        np.testing.assert_allclose(result, exact, rtol=2e-5, atol=2e-5, err_msg=str(layer))
+        np.testing.assert_array_equal(narrow, (result + other.astype(np.float32)).astype(half), err_msg=str(layer))
 
 
 @pytest.mark.parametrize("bound", [True, False], ids=["bound", "given"])

@@ -12,7 +12,7 @@ from torch_mlir import ir
 from hloom.dialects.target import TargetView
 
 from ...common.contraction import SHALLOW
-from ...common.lines import FARTHEST, LEAST_ROWS, MOST_COPIES, MOST_TAPS
+from ...common.lines import FARTHEST, LEAST_ROWS, MOST_COPIES, MOST_TAPS, multiplies_halves
 from ...library_calls.conv import ELEMENTS, Conv, conv_of
 from .dimensions import ConvDims
 
@@ -22,10 +22,15 @@ _FLOAT, _LANE_BITS = 4, 32
 def line_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
     """Sizes of a convolution that the kernel of lines computes (passes/vector/nests/lines.py), or that of products; None for others.
 
-    Of f32 alone, no line shorter than a window or half a vector.
+    Of f32, or of halves whose windows move along the line and that are multiplied as f32: no line shorter than a window or half a vector.
     """
-    f32 = {str(v.type.element_type) for v in (*op.operands, op.results[0])} == {"f32"}
-    return suits_lines(op, target) if f32 and has_lines(ConvDims.of(op)) else None
+    conv = suits_lines(op, target) if has_lines(ConvDims.of(op)) else None
+    kinds = {str(value.type.element_type) for value in op.operands}
+    if conv is None or len(kinds) != 1 or str(op.results[0].type.element_type) != "f32":
+        return None
+    (read,) = kinds
+    halves = multiplies_halves(read, conv.filter[1], target) and conv.filter[-1] > 1 and conv.window_strides[-1] <= FARTHEST
+    return conv if read == "f32" or halves else None
 
 
 def suits_lines(op: ir.Operation, target: TargetView) -> Conv | None:

@@ -429,7 +429,7 @@ class _Contraction:
         totals = self._total(loops, parts[0][1], rows * len(parts), inits, step)
         for place, (u, (first, part)) in enumerate(product(range(rows), parts)):
             point = self._point(fixed, first, _columns_of(part), row + u, [])
-            store_results(point, work, totals[place * outputs : (place + 1) * outputs], self.after)
+            store_results([point], work, [totals[place * outputs : (place + 1) * outputs]], self.after)
 
     def _unrolled(self, loops: list[Taps]) -> list[Taps]:
         """Emits the sums with taps one by one, from the first loop on in which lanes pick elements, or whose taps share the pixels of a

@@ -11,6 +11,9 @@ from ...common.lines import FARTHEST
 from ...common.storage import Storage
 from .work import Work, stride_along
 
+_READ = {"f32", "bf16", "f16"}
+"""What is multiplied, and summed in f32."""
+
 
 @dataclass(frozen=True)
 class Line:
@@ -43,7 +46,7 @@ def line_of(work: Work) -> Line | None:
     lent = all(source is None for source in work.inputs[2:])
     if work.block is None or len(storages) != 3 or not lent or not summed_product(work.block):
         return None
-    if any(str(s.element) != "f32" for s in storages):
+    if str(storages[2].element) != "f32" or any(str(s.element) not in _READ for s in storages):
         return None
     output = work.outputs[0]
     assert output is not None

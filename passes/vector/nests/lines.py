@@ -39,7 +39,7 @@ from ...common.affine import used_dims
 from ...common.contraction import block_rows
 from ...common.control_flow import LoopBound, for_each, nest_between, nest_each
 from ...common.linear_index import LinearIndex, linear_results
-from ...common.lines import MOST_TAPS
+from ...common.lines import MOST_TAPS, multiplies_halves, summed_channels
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
 from ...common.vectors import mask_of, static_mask
@@ -77,14 +77,19 @@ def lines_of(work: Work, captured: Captured, target: TargetView) -> Lines | None
     if line is None:
         return None
     nest = Lines(work, line, captured, target)
+    element = str(nest.pixels.element)
+    channels = summed_channels(nest.map, work.maps[line.weights], work.parallel)
+    if element != "f32" and not multiplies_halves(element, prod(size_bound(work.extents[d]) for d in channels), target):
+        return None
     return nest if prod(work.extents[d] for d in nest.unrolled) <= MOST_TAPS else None
 
 
 class Lines:
     def __init__(self, work: Work, line: Line, captured: Captured, target: TargetView):
         self.work, self.line, self.captured = work, line, captured
-        self.pixels, self.map = work.inputs[line.pixels], work.maps[line.pixels]
-        assert isinstance(self.pixels, Storage)
+        pixels = work.inputs[line.pixels]
+        assert isinstance(pixels, Storage)
+        self.pixels, self.map = pixels, work.maps[line.pixels]
         self.one, self.target = work.lanes(target), target
         windows = [w for w in windows_of(work) if not w.step(line.loop)]
         loops = [d for d, n in enumerate(work.extents) if work.parallel[d] and d != line.loop and n != 1]
@@ -116,7 +121,6 @@ class Lines:
         return extent
 
     def _step(self, loop: int) -> int:
-        assert isinstance(self.pixels, Storage)
         return stride_along(self.map, self.pixels, loop) or 0
 
     def emit(self, after: Sequence[Work] = ()) -> None:
@@ -137,7 +141,6 @@ class Lines:
     def _reads_pages(self) -> bool:
         """Whether a piece of a line reads pixels from a page of its own at each step, once for all blocks of rows, and the second-level
         cache does not hold the line. The processor follows fewer pages than that."""
-        assert isinstance(self.pixels, Storage)
         nbytes = element_bytes(self.pixels.element)
         apart = max((self._step(d) for d in self.summed), default=0)
         whole = prod(map(size_bound, self.pixels.sizes))
@@ -196,7 +199,9 @@ class Lines:
         return found
 
     def _block(self, fixed: dict[int, LinearIndex], rows: int, row: LinearIndex, piece: _Piece, start: LinearIndex) -> None:
-        lanes = Lanes(piece.count, None if piece.live == piece.count else static_mask(piece.count, piece.live))
+        lanes = Lanes(
+            piece.count, None if piece.live == piece.count else static_mask(piece.count, piece.live), even_first=self._evens(piece)
+        )
         points = [Point(lanes, self._indices(fixed, row + u, start, lanes), self.captured) for u in range(rows)]
         if self.asked is not None:
             self.asked.at_once(self._indices(fixed, row, start, lanes), rows, piece.live)
@@ -205,7 +210,7 @@ class Lines:
 
         def step(indices: list[LinearIndex], sums: list[ir.Value]) -> list[ir.Value]:
             here = {**fixed, **dict(zip(self.summed, indices))}
-            reader, sums = _Reader(self.work, self.line, piece), list(sums)
+            reader, sums = _Reader(self.work, self.line, piece, lanes.even_first), list(sums)
             for _, u, tap in taps:
                 at = self._indices({**here, **tap}, row + u, start, lanes)
                 pixels = reader.pixels(at, tap[self.line.tap])
@@ -217,8 +222,13 @@ class Lines:
             return sums
 
         bounds = [self.along[d].existing(fixed) if d in self.along else (0, self._extent(d)) for d in self.summed]
-        for point, total in zip(points, nest_between(bounds, sums, step)):
-            store_results(point, self.work, [total], self.after)
+        totals = nest_between(bounds, sums, step)
+        store_results(points, self.work, [[total] for total in totals], self.after)
+
+    def _evens(self, piece: _Piece) -> bool:
+        """Whether the lanes of a piece are the pixels of even numbers first: bf16 is widened by a shift and a mask so (even_first.py)."""
+        bf16 = isinstance(self.pixels.element, ir.BF16Type) and self.target.machine == "x86_64"
+        return bf16 and self.line.step == 1 and piece.count >= 2 * self.one
 
     def _taps(self, row: LinearIndex, rows: int) -> list[tuple[int, int, dict[int, LinearIndex]]]:
         """The products of a block: which pixels, row and taps, the same pixels one after the other; none of rows in padding."""
@@ -241,8 +251,8 @@ class Lines:
 class _Reader:
     """Reads what the products of one piece of a block share, each once: pixels, weights, masks, and the sums that addresses begin with."""
 
-    def __init__(self, work: Work, line: Line, piece: _Piece):
-        self.work, self.line, self.piece = work, line, piece
+    def __init__(self, work: Work, line: Line, piece: _Piece, even_first: bool):
+        self.work, self.line, self.piece, self.even_first = work, line, piece, even_first
         self.read: dict[object, ir.Value] = {}
         self.masks: dict[tuple[bool, ...], ir.Value] = {}
         self.begun: dict[object, ir.Value] = {}
@@ -264,7 +274,7 @@ class _Reader:
             if not any(live[part :: line.step]):
                 return None
             mask = None if all(live) else self._mask(live)
-        both = self._load(line.pixels, Lanes(wide, mask), places)
+        both = self._load(line.pixels, Lanes(wide, mask, even_first=self.even_first), places)
         return both if line.step == 1 else vector.shuffle(both, both, [n * line.step + part for n in range(piece.count)])
 
     def prefetch_ahead(self, at: list[LinearIndex]) -> None:

@@ -270,7 +270,7 @@ class Pool:
                 totals = self._picked(rest, range(line.before, line.step), lanes, totals)
         else:
             totals = self._each(line.taps, lanes, totals, lambda tap: self._apart(first + tap * line.dilation, lanes))
-        store_results(point, self.work, totals, self.after)
+        store_results([point], self.work, [totals], self.after)
 
     def _each(self, count: int, lanes: Lanes, totals: list[ir.Value], values: Callable[[LinearIndex], list[ir.Value]]) -> list[ir.Value]:
         """`totals` combined with the `values` of 0, 1, … before `count`."""

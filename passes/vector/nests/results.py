@@ -38,12 +38,19 @@ def _is_plain(m: ir.AffineMap, storage: Storage, lane: int) -> bool:
     return not any(storage.bounds) and stride_along(m, storage, lane) in (0, 1)
 
 
-def store_results(point: Point, work: Work, totals: Sequence[Rep], after: Sequence[Work]) -> None:
-    """Stores the sums of a point that are wanted in memory, and computes what comes `after` them."""
-    for number, total in enumerate(totals):
-        if work.outputs[number] is not None:
-            point.store(work, number, total)
-    parallel = [index for index, alone in zip(point.indices, work.parallel) if alone]
-    following = Point(point.lanes, parallel, point.captured, dict(zip(work.values, totals)))
-    for each in after:
-        following.compute(each)
+def store_results(points: Sequence[Point], work: Work, totals: Sequence[Sequence[Rep]], after: Sequence[Work]) -> None:
+    """Stores the sums of points that are wanted in memory, and computes what comes `after` them: of all points, before any of it is stored.
+    What is rounded then is rounded together (round-to-bf16)."""
+    following = []
+    for point, sums in zip(points, totals, strict=True):
+        for number, total in enumerate(sums):
+            if work.outputs[number] is not None:
+                point.store(work, number, total)
+        parallel = [index for index, alone in zip(point.indices, work.parallel) if alone]
+        following.append(Point(point.lanes, parallel, point.captured, dict(zip(work.values, sums))))
+    for at in following:
+        for each in after:
+            at.know(each)
+    for at in following:
+        for each in after:
+            at.keep(each)

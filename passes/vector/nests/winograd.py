@@ -226,7 +226,7 @@ class _Winograd:
                     x = (column * self.outputs + j) * self.tiles.phases + phase
                     there = {**fixed, self.loops.high: y, self.loops.wide: x}
                     indices = point_indices(len(self.work.extents), there, self.loops.feature, first, lanes)
-                    store_results(Point(lanes, indices, self.captured), self.work, [value], self.after)
+                    store_results([Point(lanes, indices, self.captured)], self.work, [[value]], self.after)
 
     def _times(self, x: ir.Value, factor: float) -> ir.Value:
         return arith.mulf(x, splat(x.type, factor))

@@ -247,10 +247,18 @@ class Point:
 
     def compute(self, work: Work) -> None:
         """Evaluates the work: other works of the nest know its results here, and those that have a place are stored."""
-        for number, value in enumerate(self.evaluate(work)):
-            self.known[work.values[number]] = value
+        self.know(work)
+        self.keep(work)
+
+    def know(self, work: Work) -> None:
+        """Evaluates the work, for others of the nest."""
+        self.known.update(zip(work.values, self.evaluate(work)))
+
+    def keep(self, work: Work) -> None:
+        """Stores what is known of the work, where it has a place."""
+        for number, value in enumerate(work.values):
             if work.outputs[number] is not None:
-                self.store(work, number, value)
+                self.store(work, number, self.known[value])
 
     def _input(self, work: Work, body: LanesBody, number: int) -> Rep:
         source = work.inputs[number]

@@ -103,6 +103,29 @@ module attributes {hloom.target = {bf16_dot = true}} {
     return %y : vector<16xbf16>
   }
 
+  // Changed: One branch for two vectors that are stored after both are rounded; another one for what is rounded behind a store.
+  // CHECK-LABEL: func.func @together
+  // CHECK: %[[BOTH:.*]]:2 = scf.if
+  // CHECK: cvtneps2bf16
+  // CHECK-NEXT: vector.shape_cast
+  // CHECK-NEXT: cvtneps2bf16
+  // CHECK: vector.store %[[BOTH]]#0
+  // CHECK: vector.store %[[BOTH]]#1
+  // CHECK: scf.if
+  func.func @together(%x: vector<16xf32>, %y: vector<16xf32>, %m: memref<48xbf16>) {
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    %c32 = arith.constant 32 : index
+    %0 = arith.truncf %x : vector<16xf32> to vector<16xbf16>
+    %sum = arith.addf %x, %y : vector<16xf32>
+    %1 = arith.truncf %sum : vector<16xf32> to vector<16xbf16>
+    vector.store %0, %m[%c0] : memref<48xbf16>, vector<16xbf16>
+    vector.store %1, %m[%c16] : memref<48xbf16>, vector<16xbf16>
+    %2 = arith.truncf %y : vector<16xf32> to vector<16xbf16>
+    vector.store %2, %m[%c32] : memref<48xbf16>, vector<16xbf16>
+    return
+  }
+
   // Declined: By the instruction, part of a register, and what is extended again.
   // CHECK-LABEL: func.func @by_integers
   // CHECK-NOT: llvm.call_intrinsic
