@@ -238,6 +238,20 @@ def test_windows_of_tensors() -> None:
     )  # fmt: skip
 
 
+def test_gradients_of_windows() -> None:
+    """Overlapping by less and more than a stride, by very many, apart, side by side, and a few elements that no window has."""
+    cases = [
+        (LINE, -1, 4, 3),
+        (PLANE, 1, 2, 1),
+        (PLANE, 2, 3, 4),
+        (torch.randn(3, 90), 1, 40, 1),
+        (torch.randn(40, 2), 0, 9, 2),
+        (LINE[0, 0, 0], 0, 1, 1),
+    ]
+    for x, *windows in cases:
+        check(torch.func.grad(lambda x, windows=windows: (x.unfold(*windows).sin() * x.unfold(*windows)).sum()), x)
+
+
 def test_folds_and_what_they_fold() -> None:
     """Blocks side by side, overlapping by less and more than a stride, with places between them, padded and cut, spread, of one element."""
     sizes = [

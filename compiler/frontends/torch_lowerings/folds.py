@@ -4,6 +4,7 @@ of it for all blocks' places of a phase."""
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from functools import reduce
 
@@ -13,6 +14,9 @@ from torch_mlir import ir
 from hloom.passes.stablehlo.support import build, constants
 
 from ..torch_registry import TorchOp, torch_lowering
+
+_MOST_TURNS = 32
+"""Shifted arrays that the gradient of windows is the sum of; of more windows over one element each adds to what is there."""
 
 
 @torch_lowering("aten.col2im")
@@ -127,3 +131,23 @@ def channel_shuffle(op: TorchOp, x: ir.Value, groups: int) -> ir.Value:
     batch, channels, *rest = build.shape_of(x)
     split = build.reshape(x, [batch, groups, channels // groups, *rest])
     return build.reshape(build.transpose(split, [0, 2, 1, *range(3, len(rest) + 3)]), build.shape_of(x))
+
+
+@torch_lowering("aten.unfold_backward")
+def unfold_backward(op: TorchOp, gradient: ir.Value, sizes: Sequence[int], dim: int, size: int, step: int) -> ir.Value:
+    """The fold of one dimension: `gradient` has windows in its place, and their elements last."""
+    if not sizes or not math.prod(sizes):
+        return build.reshape(gradient, list(sizes))
+    dim %= len(sizes)
+    count, (before, after) = build.shape_of(gradient)[dim], map(math.prod, (sizes[:dim], sizes[dim + 1 :]))
+    windows = build.reshape(gradient, [before, count, after, size])
+    if size > step * _MOST_TURNS:
+        places = (np.arange(count, dtype=np.int32)[:, None] * step + np.arange(size, dtype=np.int32)).reshape(-1)
+        updates = build.reshape(build.transpose(windows, [1, 3, 0, 2]), [count * size, before, after])
+        zeros = build.zero([before, sizes[dim], after], op.element)
+        table = constants.write(places, build.tensor(list(places.shape), ir.IntegerType.get_signless(32)))
+        folded = build.scatter(zeros, 1, table, updates, "add")
+    else:
+        blocks = build.reshape(build.transpose(windows, [0, 3, 1, 2]), [before, 1, size, 1, count, after])
+        folded = _by_phases(blocks, [sizes[dim], after], [0, 0], [step, 1])
+    return build.reshape(folded, list(sizes))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from torch_mlir import ir
 from torch_mlir._mlir_libs import _stablehlo
@@ -11,6 +11,7 @@ from torch_mlir._mlir_libs import _stablehlo
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import target_of
 
+from ...common.even_windows import EvenWindows, even_windows
 from ...common.rewriting import integer, integers, linalg_index
 from ...common.scalars import signless
 from ...common.vectors import ACCESS_BYTES
@@ -189,6 +190,10 @@ def _gather(low: Lowering, op: ir.Operation) -> None:
         expressions[vector] = ir.AffineExpr.get_constant(component)
         return generic.affine_map(rank, [expressions[d] for d in range(index_rank)])
 
+    even = even_windows(op) if low.splat(source) is None else None
+    if even is not None:
+        low.set(op.results[0], _evenly(low, op, even, batch, offset_of))
+        return
     start_map = list(numbers.start_index_map)
 
     def body(scalars: list[ir.Value]) -> ir.Value:
@@ -208,6 +213,18 @@ def _gather(low: Lowering, op: ir.Operation) -> None:
         return read_at(low, source, point)
 
     low.set(op.results[0], low.parallel(kind, [(indices, index_map(k)) for k in range(len(start_map))], body))
+
+
+def _evenly(low: Lowering, op: ir.Operation, even: EvenWindows, batch: Sequence[int], offset_of: Mapping[int, int]) -> ir.Value:
+    """The same at places that are affine in the result's dims; all of `batch` but the one that numbers the windows have one element."""
+    source, shape = op.operands[0], list(op.results[0].type.shape)
+    point = []
+    for d in range(len(source.type.shape)):
+        index = ir.AffineExpr.get_constant(even.first if d == even.dimension else 0)
+        for n in batch if d == even.dimension else ():
+            index = index + generic.dims([n])[0] * even.step if shape[n] > 1 else index
+        point.append(index + generic.dims([offset_of[d]])[0] if d in offset_of else index)
+    return low.moved(op.results[0].type, source, point)
 
 
 def _bitcast_convert(low: Lowering, op: ir.Operation) -> None:
