@@ -92,6 +92,11 @@ CASES = {
     "side by side": lambda x: torch.cat([x[x > 0] * 3, x[x < 0]]).square().sum(),
     "pairs": lambda x: (lambda s: torch.outer(s, s).sum() + (s[(s > 0.5) | (s < 0.1)] * 2).sum())(x[x > 0]),
     "softmax": lambda x: x[x > 0].softmax(0).square().sum(),
+    "products of all": lambda x: (
+        lambda y: y[y > 0.4].prod() + y[y[:, 0] > 0].prod(1).sum() + y[y[:, 1] > 0].prod(0, dtype=torch.float64).sum().float()
+    )(
+        torch.where(x > 1, 0 * x, x)  # with zeros, of which some are alone
+    ),
     "sums so far": lambda x: x[x > 0].cumsum(0).sin().sum() + (x[x[:, 0] > 0].cumsum(1, dtype=torch.float64) * x[0]).sum().float(),
 }
 
