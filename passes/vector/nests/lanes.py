@@ -172,9 +172,10 @@ class Lanes:
         return Lanes(count * self.count, None if self.mask is None else vector.shuffle(self.mask, self.mask, each))
 
     def store_in_turn(self, parts: Sequence[Rep], storage: Storage, address: LinearIndex) -> None:
-        """Stores each live lane's elements side by side, from `address` on, which is as many further in each lane."""
-        together = in_turn([self.widen(part) for part in parts])
-        self.times(len(parts)).store(together, storage, address.uniform().along_lanes())
+        """Stores each live lane's elements side by side, from `address` on, which is as many further in each lane. Truth values are bytes
+        before they are shuffled: a register of masks is taken apart."""
+        together = in_turn([stored(self.widen(part), storage.element) for part in parts])
+        self.times(len(parts))._store(together, storage, address.uniform().along_lanes())
 
     def prefetch(self, storage: Storage, address: LinearIndex) -> None:
         """Prefetches what all lanes read, or write, `storage.ahead` elements further on."""
@@ -191,7 +192,9 @@ class Lanes:
 
     def store(self, value: Rep, storage: Storage, address: LinearIndex) -> None:
         """Stores each live lane's element."""
-        value = stored(self.widen(value), storage.element)
+        self._store(stored(self.widen(value), storage.element), storage, address)
+
+    def _store(self, value: ir.Value, storage: Storage, address: LinearIndex) -> None:
         if self.count == 1:
             memref.store(value, storage.base, [address.address_in(storage.base)])
         elif address.lanes == 1:

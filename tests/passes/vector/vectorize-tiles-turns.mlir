@@ -335,3 +335,32 @@ func.func private @longer(%x: tensor<64x12xf32>) -> tensor<64xf32> attributes {h
   }
   return %0 : tensor<64xf32>
 }
+
+// -----
+
+// Truth values are bytes before they are put in turn: a register of masks would be taken apart.
+// CHECK-LABEL: func.func private @flags(
+// CHECK-NOT: vector.shuffle {{.*}}xi1>
+// CHECK: arith.extui %{{.*}} : vector<[[N:.*]]xi1> to vector<[[N]]xi8>
+// CHECK-NOT: vector.shuffle {{.*}}xi1>
+// CHECK: vector.store %{{.*}}, %arg3[%{{.*}}] : memref<192xi8>
+#turned = affine_map<(d0, d1) -> (d1, d0)>
+#rows = affine_map<(d0, d1) -> (d0, d1)>
+func.func private @flags(%x: tensor<3x64xf32>) -> tensor<64x3xi1> attributes {hloom.kind = "loop"} {
+  %e = tensor.empty() : tensor<64x3xi1>
+  %0 = scf.forall (%i) = (0) to (64) step (32) shared_outs(%o = %e) -> (tensor<64x3xi1>) {
+    %a = tensor.extract_slice %x[0, %i] [3, 32] [1, 1] : tensor<3x64xf32> to tensor<3x32xf32>
+    %b = tensor.extract_slice %o[%i, 0] [32, 3] [1, 1] : tensor<64x3xi1> to tensor<32x3xi1>
+    %1 = linalg.generic {indexing_maps = [#turned, #rows], iterator_types = ["parallel", "parallel"]}
+        ins(%a : tensor<3x32xf32>) outs(%b : tensor<32x3xi1>) {
+    ^bb0(%v: f32, %out: i1):
+      %c = arith.constant 0.5 : f32
+      %l = arith.cmpf olt, %v, %c : f32
+      linalg.yield %l : i1
+    } -> tensor<32x3xi1>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %1 into %o[%i, 0] [32, 3] [1, 1] : tensor<32x3xi1> into tensor<64x3xi1>
+    }
+  }
+  return %0 : tensor<64x3xi1>
+}
