@@ -26,7 +26,7 @@ from hloom.runtime.interrupts import uninterrupted
 from hloom.runtime.open_shapes import Shape
 
 from .frontends.approx_top_k import replace_approx_top_k
-from .frontends.mhlo_top_k import replace_mhlo_top_k
+from .frontends.mhlo_calls import replace_mhlo_calls
 from .frontends.mlir_text import FileText, import_mlir, import_module
 from .frontends.replaced_calls import replace_calls
 from .generator_state import add_generator
@@ -77,7 +77,7 @@ def read_program(
             make_entry(module, function)
         replace_calls(module)
         replace_approx_top_k(module)
-        replace_mhlo_top_k(module)
+        replace_mhlo_calls(module)
         prepare(module)
         if any(is_dynamic(argument.type) for argument in main_function(module).regions[0].blocks[0].arguments):
             check_structure(module)

@@ -14,6 +14,7 @@ from hloom.passes.common.custom_calls import NUMBERS, is_known, target_of_call
 from hloom.passes.common.ops import ANNOTATIONS, CONTRACTIONS, PLANAR, is_accepted, remedy
 from hloom.passes.common.rewriting import functions, inner_ops, ops_in, symbol_name, walk
 from hloom.passes.errors import CompileError, InvalidProgramError, UnsupportedOpError
+from hloom.passes.stablehlo.drop_annotations import is_annotation
 from hloom.passes.stablehlo.flatten_tuples import flatten_tuples, has_tuples
 from hloom.passes.stablehlo.quantized.types import stored_element
 from hloom.passes.stablehlo.resolve_dynamic_calls import is_dynamic_call
@@ -85,7 +86,9 @@ def _entry(module: ir.Module) -> ir.Operation:
         if len(candidates) == 1:
             return candidates[0]
     names = ", ".join(f"@{symbol_name(f)}" for f in public)
-    raise InvalidProgramError(f"which function is the entry: {names or 'all are private'}?", stage=STAGE, remedy="name it @main")
+    raise InvalidProgramError(
+        f"which function is the entry: {names or 'all are private'}?", stage=STAGE, remedy="name it @main, or choose one: --function=NAME"
+    )
 
 
 def check_structure(module: ir.Module) -> dict[str, ir.Operation]:
@@ -224,9 +227,12 @@ def _check_name(op: ir.Operation) -> bool:
     name = op.name
     if name == "stablehlo.custom_call":
         target = target_of_call(op)
-        if target in ANNOTATIONS | PLANAR:
+        if target in PLANAR:
             return False
-        if not is_known(target) or NUMBERS in op.attributes:
+        if target in ANNOTATIONS and not is_annotation(op):
+            message, remedy = f"@{target} does not give back its operands", "compile the program for one device: export it without a mesh"
+            raise UnsupportedOpError(message, op=name, loc=str(op.location), stage=STAGE, remedy=remedy)
+        if (target not in ANNOTATIONS and not is_known(target)) or NUMBERS in op.attributes:
             raise unsupported_call(target, op)
     if not is_accepted(name):
         raise _unsupported(op, name)
@@ -289,6 +295,8 @@ def _refusal(kind: ir.Type) -> tuple[type[CompileError], str, str] | None:
         return InvalidProgramError, f"a value of dynamic shape, {kind}", "export the program with static shapes"
     if kind.encoding is not None and "bounds" in str(kind.encoding):
         return InvalidProgramError, f"a value of bounded dynamic shape, {kind}", "export the program with static shapes"
+    if kind.encoding is not None:
+        return UnsupportedOpError, f"a value of type {kind}, with an encoding", "hloom computes on dense tensors"
     element = stored_element(kind.element_type)
     if str(element) not in NAMES:
         known = "floats of 4 to 64 bits, complex<f32>, complex<f64>, i1, integers of 2, 4, 8 to 64 bits, quantized types stored as these"

@@ -16,6 +16,13 @@ NUMBERS = "hloom.numbers"
 EFFECT = "hloom.effect"
 """The target of calls that are made for their effects, each once and in their order (the pass thread-effects)."""
 
+MHLO_TOP_K = "mhlo.topk"
+MHLO_FUNCTIONS = {
+    f"mhlo.{name}": f"{'stablehlo' if name == 'tan' else 'chlo'}.{name}"
+    for name in ("acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "erf", "erfc", "erf_inv", "sinh", "tan")
+}
+"""Custom calls that stand for a function of each element, and the op that computes it."""
+
 
 def target_of_call(op: ir.Operation) -> str:
     return ir.StringAttr(op.attributes["call_target_name"]).value
@@ -39,4 +46,4 @@ def calls_registered(module: ir.Operation) -> bool:
 
 def known_targets() -> list[str]:
     """The targets that programs may call."""
-    return [*targets(), *CUDA_CALLS, "ApproxTopK", "mhlo.topk", *registered()]
+    return [*targets(), *CUDA_CALLS, "ApproxTopK", MHLO_TOP_K, *MHLO_FUNCTIONS, *registered()]

@@ -10,7 +10,7 @@ from torch_mlir.passmanager import PassManager
 
 from hloom.dialects.storage import byte_size, element_bytes, storage_type
 
-from ..errors import PassFailure
+from ..errors import InvalidProgramError, PassFailure
 from .rewriting import create, value_of
 
 _RESOURCE_SECTION = 5
@@ -73,7 +73,8 @@ def _as_integers(attr: ir.DenseElementsAttr) -> ir.DenseElementsAttr:
 def _resource_bytes(attr: ir.DenseResourceElementsAttr) -> bytes:
     """The blob behind a dense_resource.
 
-    The bindings cannot read it; but the bytecode of a module with that one constant ends its resource section with the blob.
+    The bindings cannot read it; but the resource section of the bytecode of a module with that one constant is its alignment, its size,
+    padding, and the blob.
     """
     with ir.Location.unknown(attr.context):
         module = ir.Module.create()
@@ -81,10 +82,12 @@ def _resource_bytes(attr: ir.DenseResourceElementsAttr) -> bytes:
             create("stablehlo.constant", [attr.type], value=attr)
     stream = io.BytesIO()
     module.operation.write_bytecode(stream)
-    blob, size = _section(stream.getbuffer(), _RESOURCE_SECTION), byte_size(attr.type)
-    if blob is None or len(blob) < size:
-        raise PassFailure(f"the constant {attr} has no data", stage="lhlo", remedy="keep the dialect_resources section of the program")
-    return bytes(blob[len(blob) - size :])
+    section, size = _section(stream.getbuffer(), _RESOURCE_SECTION), byte_size(attr.type)
+    given = _varint(section, _varint(section, 0)[1])[0] if section else 0
+    if not section or given != size:
+        message = f"the constant {attr} has {f'{given} bytes of data, not {size}' if section else 'no data'}"
+        raise InvalidProgramError(message, stage="lhlo", remedy="keep the dialect_resources section of the program")
+    return bytes(section[len(section) - size :])
 
 
 def _section(data: memoryview, wanted: int) -> memoryview | None:

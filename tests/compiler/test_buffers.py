@@ -13,7 +13,7 @@ from torch_mlir import ir
 from hloom.dialects.context import make_context
 from hloom.passes.common.dense_constants import constant_bytes, storage_constant
 from hloom.passes.common.rewriting import walk
-from hloom.passes.errors import PassFailure
+from hloom.passes.errors import InvalidProgramError
 from hloom.passes.lhlo.assignment.arena import Reservation, live_bytes, place
 from hloom.passes.lhlo.assignment.moves import sequentialise
 from hloom.passes.library_calls.gemm import gemm_of
@@ -69,9 +69,17 @@ def test_large_resource(context) -> None:
     assert constant_bytes(ir.DenseResourceElementsAttr.get_from_buffer(data, "weights", kind)) == data.tobytes()
 
 
-def test_resource_without_data(context) -> None:
-    with pytest.raises(PassFailure, match="has no data"):
-        constant_bytes(resource("tensor<3xf32>", 'other: "0x0400000000"'))
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ('other: "0x0400000000"', "has no data"),
+        (f'r: "0x40000000{"00000000" * 2}"', "has 8 bytes of data, not 12"),
+        (f'r: "0x04000000{"00000000" * 4}"', "has 16 bytes of data, not 12"),
+    ],
+)
+def test_resource_of_another_size(context, data: str, message: str) -> None:
+    with pytest.raises(InvalidProgramError, match=message):
+        constant_bytes(resource("tensor<3xf32>", data))
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 from pathlib import Path
 
 import numpy as np
@@ -243,3 +244,39 @@ def test_top_k_as_older_jax_writes_it() -> None:
 def test_top_k_that_is_none_is_refused(wrong) -> None:
     with pytest.raises(hloom.CompileError, match="not the k largest of one operand"):
         hloom.compile(TOP_K.replace(*wrong), target="cpu")
+
+
+FUNCTION = """func.func @main(%x: tensor<5xf32>) -> tensor<5xf32> {
+  %0 = stablehlo.custom_call @mhlo.NAME(%x) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (tensor<5xf32>) -> tensor<5xf32>
+  return %0 : tensor<5xf32>
+}"""
+
+
+@pytest.mark.parametrize(("name", "function"), [("erf", math.erf), ("tan", math.tan), ("asinh", math.asinh), ("cosh", math.cosh)])
+def test_functions_as_pytorch_xla_writes_them(name: str, function) -> None:
+    x = np.array([-2, -0.5, 0, 0.25, 1], np.float32)
+    np.testing.assert_allclose(hloom.compile(FUNCTION.replace("NAME", name), target="cpu")(x), [function(each) for each in x], 1e-6)
+
+
+def test_such_a_function_of_another_type_is_refused() -> None:
+    text = FUNCTION.replace("NAME", "erf").replace("-> tensor<5xf32>\n  return %0", "-> tensor<5xf64>\n  return %x")
+    with pytest.raises(hloom.CompileError, match="@mhlo.erf does not give a value of its one operand's type"):
+        hloom.compile(text, target="cpu")
+
+
+def test_an_annotation_that_is_none_is_refused() -> None:
+    text = """func.func @main(%x: tensor<8xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.custom_call @SPMDFullToShardShape(%x) : (tensor<8xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}"""
+    with pytest.raises(hloom.UnsupportedOpError, match="does not give back its operands"):
+        hloom.compile(text, target="cpu")
+
+
+def test_sparse_tensors_are_refused() -> None:
+    text = """#sparse = #sparse_tensor.encoding<{map = (d0) -> (d0 : compressed)}>
+func.func @main(%x: tensor<8xf32, #sparse>) -> tensor<8xf32, #sparse> {
+  return %x : tensor<8xf32, #sparse>
+}"""
+    with pytest.raises(hloom.UnsupportedOpError, match="with an encoding"):
+        hloom.compile(text, target="cpu")
