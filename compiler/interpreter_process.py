@@ -20,17 +20,22 @@ from torch_mlir.passmanager import PassManager
 
 from hloom.dialects.context import make_context
 from hloom.passes.common.ops import CONTRACTIONS
-from hloom.passes.common.rewriting import functions, ops_in, symbol_name, value_of, walk
+from hloom.passes.common.rewriting import ops_in, value_of, walk
 from hloom.passes.errors import CompileError
 from hloom.passes.stablehlo.complex.edges import is_complex
+from hloom.passes.stablehlo.drop_annotations import drop_annotations
+from hloom.passes.stablehlo.flatten_tuples import flatten_tuples
 from hloom.passes.stablehlo.narrow.constants import codes_of
 from hloom.runtime.dtypes import NAMES, NARROW, numpy_dtype
 
 from .extraction import extracted, outer_values
+from .frontends.approx_top_k import replace_approx_top_k
+from .frontends.mhlo_calls import replace_mhlo_calls
 from .frontends.mlir_text import read_trusted
 from .interpreter import HEAVY
 from .interpreter_complex import joined, split_bytes, split_signature
 from .source_program import main_function
+from .validate import make_entry, prepare
 
 _PREPARATION = (
     "func.func(stablehlo-legalize-composite-to-call),inline,symbol-dce,"
@@ -88,14 +93,12 @@ def evaluate(source: str | bytes, function: str, inputs: Sequence[np.ndarray]) -
 
 def _prepare(module: ir.Module, function: str) -> ir.Operation:
     """Makes `function` the entry @main of a program that the interpreter takes."""
-    found = {symbol_name(op): op for op in functions(module.operation)}
-    if function not in found:
-        raise CompileError(f"the program has no function @{function}", remedy=f"it has {', '.join(found)}")
-    if function != "main" and "main" in found:
-        found["main"].attributes["sym_name"] = ir.StringAttr.get("hloom.other_main")
-    found[function].attributes["sym_name"] = ir.StringAttr.get("main")
-    for name, op in found.items():
-        op.attributes["sym_visibility"] = ir.StringAttr.get("public" if name == function else "private")
+    if function != "main":
+        make_entry(module, function)
+    for make in (replace_approx_top_k, replace_mhlo_calls, prepare):
+        make(module)
+    for run in (flatten_tuples, drop_annotations):
+        run(module.operation)
     _make_plain(module)
     PassManager.parse(f"builtin.module({_PREPARATION})").run(module.operation)
     _make_constants_dense(module)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import pickle
 import signal
@@ -82,7 +83,7 @@ def test_a_program_that_aborts_it(interpreter):
 
 
 def test_programs_that_it_refuses(interpreter):
-    for text, message in [("func.func @main() { nothing }", "unknown"), ("module {}", "no function @main")]:
+    for text, message in [("func.func @main() { nothing }", "unknown"), ("module {}", "no function with a body")]:
         with pytest.raises(InterpreterError, match=message):
             interpreter.run(text, [])
     with pytest.raises(InterpreterError, match="takes 0 inputs, got 1"):
@@ -170,3 +171,15 @@ def test_closing_ends_an_endless_program():
         child.stdin.flush()
         until(lambda: spent(child.pid) > 5)
     assert child.returncode == -signal.SIGIO
+
+
+def test_programs_as_other_tools_write_them(interpreter):
+    """An entry of another name, tuples, annotations of a partitioner, and ops of MHLO."""
+    text = """func.func @f(%x: tuple<tensor<2xf32>, tensor<2xf32>>) -> tensor<2xf32> {
+  %0 = stablehlo.get_tuple_element %x[1] : (tuple<tensor<2xf32>, tensor<2xf32>>) -> tensor<2xf32>
+  %1 = stablehlo.custom_call @Sharding(%0) : (tensor<2xf32>) -> tensor<2xf32>
+  %2 = stablehlo.custom_call @mhlo.erf(%1) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (tensor<2xf32>) -> tensor<2xf32>
+  return %2 : tensor<2xf32>
+}"""
+    x = np.array([0, 1], np.float32)
+    np.testing.assert_allclose(interpreter.run(text, [x - 5, x]).results[0], [0, math.erf(1)], 1e-6)
