@@ -311,6 +311,8 @@ def unsupported_call(target: str, op: ir.Operation | None = None) -> Unsupported
     """The error for a custom call whose target nobody knows."""
     name, loc = "stablehlo.custom_call", None if op is None else str(op.location)
     message = f'register it with hloom.custom_call("{target}", function), or write the function with other ops'
+    if target == "hloom":
+        message = "this is XLA's program with a call of hloom's (hloom.jit): compile the function itself"
     return UnsupportedOpError(f"hloom does not compile {name} @{target}", op=name, loc=loc, stage=STAGE, remedy=message)
 
 

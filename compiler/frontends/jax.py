@@ -7,6 +7,7 @@ stay arguments, so that a call gives what the function takes.
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -40,6 +41,9 @@ from .shardy_text import without_shardy
 from .trees import Leaf, described
 
 register_exclusion(str(Path(__file__).parents[1]))  # an op's location tells the caller's functions, not who traced them
+
+lowering = threading.local()
+"""`for_hloom`: JAX lowers a function for hloom, which takes what hloom.jit gave for the functions that it was given."""
 
 
 def _checks_left_to_us() -> list[jax.export.DisabledSafetyCheck]:
@@ -86,10 +90,10 @@ def _as_exported(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any
             return _export(_of_traced(source), *jax.tree_util.tree_map(_shape, (args, kwargs)))
         if not isinstance(source, jax.export.Exported):
             return _export(source, examples, keywords)
-        if len(source.module_kept_var_idx) == len(source.in_avals):
+        if len(source.module_kept_var_idx) == len(source.in_avals) and len(source.platforms) == 1:
             return source
         args, kwargs = jax.tree_util.tree_unflatten(source.in_tree, source.in_avals)
-        return _export(source.call, args, kwargs)  # gives the arguments back that the export had dropped
+        return _export(source.call, args, kwargs)  # gives the arguments back that the export had dropped, and says for which platform
     except CompileError:
         raise
     except Exception as error:
@@ -163,7 +167,11 @@ def _shape(argument: Any) -> jax.ShapeDtypeStruct:
 def _export(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> jax.export.Exported:
     jitted = jax.jit(function, keep_unused=True)
     checks, rules = _checks_left_to_us(), (*jax_callbacks.lowering_rules(), *jax_dots.lowering_rules())
-    return jax.export.export(jitted, platforms=["cpu"], disabled_checks=checks, _override_lowering_rules=rules)(*args, **kwargs)
+    outer, lowering.for_hloom = getattr(lowering, "for_hloom", False), True
+    try:
+        return jax.export.export(jitted, platforms=["cpu"], disabled_checks=checks, _override_lowering_rules=rules)(*args, **kwargs)
+    finally:
+        lowering.for_hloom = outer
 
 
 def _foreign_call(exported: jax.export.Exported) -> UnsupportedOpError | None:

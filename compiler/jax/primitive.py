@@ -12,7 +12,6 @@ What hloom does not compile is left to XLA, with a warning.
 from __future__ import annotations
 
 import functools
-import threading
 import warnings
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -35,9 +34,11 @@ from hloom.runtime.xla_ffi import register, registered_target
 
 from ..compile import Compilation
 from ..frontend import load_program, name_of
+from ..frontends.jax import lowering
 from ..frontends.jax_callbacks import compiled_effects
 
 _TARGET = registered_target(jax)
+_CONFIG: Any = jax.config
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +101,8 @@ def _words(value: Any) -> Any:
 
 @functools.partial(program_p.def_impl)
 def _run(*operands: Any, jaxpr: ClosedJaxpr, options: Options, **_: Any) -> list[Any]:
+    if _CONFIG.jax_debug_nans or _CONFIG.jax_debug_infs:  # JAX runs again, op by op, what gave one, to find the op
+        return list(jaxpr_as_fun(jaxpr)(*operands))
     return _jitted(jaxpr, options)(*operands)
 
 
@@ -189,17 +192,12 @@ ad.primitive_transposes[program_p] = _transposed
 
 # Lowering.
 
-_inside = threading.local()
-"""`compiling`: JAX lowers a function for hloom, which takes ops that it meets in it for what they hold."""
-
 
 @functools.lru_cache(maxsize=512)
 @known_objects_kept()
 def _compiled(jaxpr: ClosedJaxpr, options: Options, in_place: tuple[tuple[int, int], ...]) -> tuple[Executable, int] | None:
     """The program and its key; None where XLA is to compile it."""
     shapes = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in jaxpr.in_avals]
-    outer = getattr(_inside, "compiling", False)
-    _inside.compiling = True
     try:
         function = _with_a_result(jaxpr) if jaxpr.effects else jaxpr_as_fun(jaxpr)
         program = load_program(function, shapes)
@@ -215,8 +213,6 @@ def _compiled(jaxpr: ClosedJaxpr, options: Options, in_place: tuple[tuple[int, i
             raise
         warnings.warn(f"hloom leaves a function to XLA: {error}", stacklevel=2)
         return None
-    finally:
-        _inside.compiling = outer
     if isinstance(exe.device, CpuDevice) and not exe.program.updates and exe.device.is_native():
         return listed(exe), register(exe.device)
     warnings.warn(f"hloom leaves a function to XLA: the program {_not_callable(exe)}", stacklevel=2)
@@ -236,7 +232,7 @@ def _not_callable(exe: Executable) -> str:
 
 
 def _lowered(context: Any, *operands: Any, jaxpr: ClosedJaxpr, options: Options, donated: tuple[int, ...]) -> Any:
-    inside = getattr(_inside, "compiling", False)
+    inside = getattr(lowering, "for_hloom", False)
     if not inside and any(map(_is_packed, [*jaxpr.in_avals, *jaxpr.out_avals])):
         of_bytes = functools.partial(_of_bytes, jaxpr=jaxpr, options=options)
         return mlir.lower_fun(of_bytes, multiple_results=True)(context, *operands)
@@ -247,11 +243,11 @@ def _lowered(context: Any, *operands: Any, jaxpr: ClosedJaxpr, options: Options,
     context.module_context.add_keepalive(made)
     # XLA copies an operand that somebody else still needs.
     has_effects = bool(jaxpr.effects)
-    lowering = jax.ffi.ffi_lowering(_TARGET, has_side_effect=has_effects, operand_output_aliases=dict(made[0].program.in_place))
+    call = jax.ffi.ffi_lowering(_TARGET, has_side_effect=has_effects, operand_output_aliases=dict(made[0].program.in_place))
     if not has_effects:
-        return lowering(context, *operands, program=np.int64(made[1]))
+        return call(context, *operands, program=np.int64(made[1]))
     seen = context.replace(avals_out=[*context.avals_out, jax.typeof(_SEEN)])
-    return list(lowering(seen, *operands, program=np.int64(made[1])))[:-1]
+    return list(call(seen, *operands, program=np.int64(made[1])))[:-1]
 
 
 def _of_bytes(*operands: Any, jaxpr: ClosedJaxpr, options: Options) -> list[Any]:

@@ -191,3 +191,24 @@ def test_an_algorithm_of_dots_that_xla_has_on_no_cpu(entry) -> None:
     with jax.enable_x64(True):
         wanted = attention(x.astype(np.float64))
     np.testing.assert_allclose(np.asarray(entry(attention, x)(x), np.float64), wanted, atol=2e-3)
+
+
+def test_an_export_for_several_platforms() -> None:
+    """JAX gives such a program the platform's number before its arguments."""
+
+    def program(x):
+        return jax.lax.platform_dependent(x, cpu=lambda x: x * 2, cuda=lambda x: x * 3)
+
+    x = np.arange(3, dtype=np.float32)
+    exported = jax.export.export(jax.jit(program), platforms=["cuda", "cpu"])(x)
+    np.testing.assert_array_equal(hloom.compile(exported)(x), x * 2)
+
+
+def test_functions_that_hloom_jit_gave() -> None:
+    """They are compiled for what they hold, also where another one calls them."""
+    x, sine = np.arange(3, dtype=np.float32), hloom.jit(jnp.sin)
+    for function, wanted in [(sine, jnp.sin), (lambda x: sine(x) * 2, lambda x: jnp.sin(x) * 2), (jax.vmap(jax.grad(sine)), jnp.cos)]:
+        np.testing.assert_allclose(hloom.compile(function, x)(x), wanted(x), 1e-6)
+    np.testing.assert_allclose(hloom.compile(sine.trace(x))(x), np.sin(x), 1e-6)
+    with pytest.raises(UnsupportedOpError, match="compile the function itself"):
+        hloom.compile(sine.lower(x))

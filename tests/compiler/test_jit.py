@@ -243,6 +243,14 @@ def test_without_jit():
     assert seen == [1.0]
 
 
+def test_debug_nans():
+    """JAX runs a function again, op by op, and names the op that made a NaN."""
+    with jax.debug_nans(True):
+        same(hloom.jit(jnp.log)(jnp.ones(3)), jnp.zeros(3))
+        with pytest.raises(FloatingPointError, match="log"):
+            hloom.jit(jnp.log)(-jnp.ones(3))
+
+
 def test_what_is_not_compiled_is_left_to_xla_or_refused(monkeypatch):
     from hloom.compiler.jax import primitive
 
