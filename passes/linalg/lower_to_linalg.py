@@ -78,7 +78,8 @@ def _lower_function(function: ir.Operation) -> None:
     terminator = ops[-1]
     with ir.InsertionPoint(terminator):
         for i, old in enumerate(list(terminator.operands)):
-            terminator.operands[i] = low.returned(old)
+            if isinstance(old.type, ir.RankedTensorType):
+                terminator.operands[i] = low.returned(old)
     for op in reversed(ops[:-1]):
         if op.name.startswith("stablehlo."):
             op.erase()

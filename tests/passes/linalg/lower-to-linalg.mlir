@@ -154,3 +154,12 @@ func.func @returned(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %0 = stablehlo.constant dense<1.0> : tensor<4xf32>
   return %0, %x : tensor<4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// What is no tensor stays as it is.
+// CHECK-LABEL: func.func @scalar
+// CHECK-NEXT: return %arg0 : f32
+func.func @scalar(%x: f32) -> f32 {
+  return %x : f32
+}
