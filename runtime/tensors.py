@@ -238,7 +238,8 @@ def _as_numpy(spec: TensorSpec, value: Any) -> np.ndarray:
                 raise InputError(f"{spec.name} lies on a device (DLPack type {int(device)}); this program runs on the CPU")
             return np.from_dlpack(value)
     except (TypeError, ValueError, RuntimeError, BufferError) as error:
-        raise InputError(f"{spec.name}: a {type(value).__name__} cannot be read as an array: {error}") from None
+        remedy = "what goes into jax.jit, grad or vmap: hloom.jit" if "Tracer" in type(value).__name__ else None
+        raise InputError(f"{spec.name}: a {type(value).__name__} cannot be read as an array: {error}", remedy=remedy) from None
     raise InputError(
         f"{spec.name} should be an array, got {type(value).__name__}", remedy="give numpy, torch or jax arrays, or any with DLPack"
     )

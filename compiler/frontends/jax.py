@@ -57,6 +57,8 @@ def import_jax(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any],
     narrows = jax.dtypes.canonicalize_dtype(np.int64) != np.int64
     if isinstance(source, jax.stages.Lowered):
         return replace(_lowered(source, context), narrows=narrows)
+    if isinstance(source, jax.stages.Compiled):
+        raise InvalidProgramError("a jax.stages.Compiled is XLA's code", remedy="give the function, or what its .trace or .lower gives")
     exported = _as_exported(source, examples, keywords)
     if exported.nr_devices != 1:
         raise InvalidProgramError(f"the program is exported for {exported.nr_devices} devices", remedy="export it for one")
@@ -92,6 +94,9 @@ def _as_exported(source: Any, examples: tuple[Any, ...], keywords: dict[str, Any
             return _export(source, examples, keywords)
         if len(source.module_kept_var_idx) == len(source.in_avals) and len(source.platforms) == 1:
             return source
+        if len(source.platforms) > 1 and "cpu" not in source.platforms:
+            message = f"the program is exported for the platforms {', '.join(source.platforms)}"
+            raise InvalidProgramError(message, remedy="export it for one of them, or for cpu too")
         args, kwargs = jax.tree_util.tree_unflatten(source.in_tree, source.in_avals)
         return _export(source.call, args, kwargs)  # gives the arguments back that the export had dropped, and says for which platform
     except CompileError:

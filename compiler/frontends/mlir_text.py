@@ -37,16 +37,23 @@ def import_mlir(source: str | bytes | bytearray | os.PathLike | FileText, contex
     """A module from text, bytes or a path. Raises ParseError, or InvalidProgramError if a path cannot be read."""
     if isinstance(source, os.PathLike) or (isinstance(source, str) and _is_path(source)):
         source = FileText(_read(Path(source)), os.fspath(source))
-    if isinstance(source, str) and "\n" not in source and os.path.isfile(source):
+    if isinstance(source, str) and "\n" not in source and os.path.exists(source):
         remedy = "rename it; of what jax.export serialized, give what jax.export.deserialize makes of it"
-        raise InvalidProgramError(f"{source} is a file, but no {', '.join(SUFFIXES)}", remedy=remedy)
+        raise InvalidProgramError(
+            f"{source} is a {'folder' if os.path.isdir(source) else 'file'}, but no {', '.join(SUFFIXES)}", remedy=remedy
+        )
     name = UNNAMED
     if isinstance(source, FileText):
         name, source = source.name, source.data
     if isinstance(source, bytearray):
         source = bytes(source)
     if not is_bytecode(source):
-        source = without_shardy(decode(source) if isinstance(source, bytes) else source, name)
+        source = decode(source) if isinstance(source, bytes) else source
+        if source.startswith("HloModule"):
+            raise ParseError(
+                "this is XLA's HLO, not MLIR", remedy='give StableHLO: what jax.jit(function).lower(…).as_text("stablehlo") gives'
+            )
+        source = without_shardy(source, name)
     return Imported(parse_tried(source, context, read_trusted, name))
 
 

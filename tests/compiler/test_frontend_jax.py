@@ -202,6 +202,9 @@ def test_an_export_for_several_platforms() -> None:
     x = np.arange(3, dtype=np.float32)
     exported = jax.export.export(jax.jit(program), platforms=["cuda", "cpu"])(x)
     np.testing.assert_array_equal(hloom.compile(exported)(x), x * 2)
+    elsewhere = jax.export.export(jax.jit(jnp.sin), platforms=["cuda", "tpu"])(x)
+    with pytest.raises(InvalidProgramError, match=r"for the platforms cuda, tpu\n  remedy: export it for one of them"):
+        hloom.compile(elsewhere)
 
 
 def test_functions_that_hloom_jit_gave() -> None:
@@ -212,3 +215,14 @@ def test_functions_that_hloom_jit_gave() -> None:
     np.testing.assert_allclose(hloom.compile(sine.trace(x))(x), np.sin(x), 1e-6)
     with pytest.raises(UnsupportedOpError, match="compile the function itself"):
         hloom.compile(sine.lower(x))
+
+
+def test_what_is_given_at_the_wrong_place() -> None:
+    x = np.arange(3, dtype=np.float32)
+    with pytest.raises(InvalidProgramError, match=r"XLA's code\n  remedy: give the function"):
+        hloom.compile(jax.jit(jnp.sin).lower(x).compile())
+    with pytest.raises(hloom.CompileError, match=r"XLA's HLO, not MLIR\n  remedy: give StableHLO"):
+        hloom.compile(jax.jit(jnp.sin).lower(x).as_text("hlo"))
+    exe = hloom.compile(jnp.sin, x)
+    with pytest.raises(hloom.ExecutionError, match=r"remedy: what goes into jax.jit, grad or vmap: hloom.jit"):
+        jax.jit(lambda x: exe(x))(x)

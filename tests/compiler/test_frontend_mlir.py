@@ -61,6 +61,8 @@ def test_paths(tmp_path: Path) -> None:
     (tmp_path / "exported.bin").write_bytes(artifact(TEXT))
     with pytest.raises(InvalidProgramError, match="exported.bin is a file, but no .mlir, .mlirbc, .vhlo"):
         load_program(str(tmp_path / "exported.bin"))
+    with pytest.raises(InvalidProgramError, match="is a folder, but no .mlir"):
+        load_program(str(tmp_path))
 
 
 def test_a_module_is_copied_and_left_alone() -> None:
