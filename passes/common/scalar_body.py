@@ -25,6 +25,9 @@ from .vectors import broadcast, is_vector, vector_of
 
 Rep: TypeAlias = "LinearIndex | ir.Value"
 
+_FIRST_CARRIED = {"scf.for": 3, "scf.while": 0}
+"""Where among a loop's operands those begin that it carries."""
+
 
 class ScalarBody(ABC):
     """Evaluates ops where the loops' indices are `indices`; `given` are values known beforehand. A back end does what is abstract."""
@@ -65,8 +68,7 @@ class ScalarBody(ABC):
         """The results of an scf.for or scf.while, whose turns are the same for all lanes. What it carries is a vector where it comes to
         differ between lanes."""
         self.around(op)
-        known = 3 if op.name == "scf.for" else 0
-        starts = [self.rep(value) for value in list(op.operands)[known:]]
+        starts = [self.rep(value) for value in list(op.operands)[_FIRST_CARRIED[op.name] :]]
         differ = differing(op, starts, self.reps)
         carried = [self.wide(rep) if each else same_for_all(rep) for rep, each in zip(starts, differ)]
         if op.name == "scf.for":
@@ -134,7 +136,7 @@ class ScalarBody(ABC):
             return [self.extract(op.operands[0], [self.rep(v) for v in list(op.operands)[1:]])]
         if op.name == "scf.if":
             return self.branch(op)
-        if op.name in ("scf.for", "scf.while"):
+        if op.name in _FIRST_CARRIED:
             return self.loop(op)
         if list(op.regions):
             raise PassFailure("an op with a region in the body of a group", op=op.name, loc=str(op.location))
@@ -158,20 +160,36 @@ class ScalarBody(ABC):
 
 def differing(op: ir.Operation, starts: Sequence[Rep], reps: Mapping[ir.Value, Rep]) -> list[bool]:
     """Which of the values that a loop carries are not the same in all lanes; `starts` are the first, `reps` what is known around it."""
-    differ = [not is_same_for_all(rep) for rep in starts]
+    return _differing(op, [not is_same_for_all(rep) for rep in starts], lambda value: value in reps and not is_same_for_all(reps[value]))
+
+
+def _differing(op: ir.Operation, differ: list[bool], outside: Callable[[ir.Value], bool]) -> list[bool]:
+    """The same, of which the first ones and those around the loop are known."""
     block = op.regions[-1].blocks[0]
-    arguments = list(block.arguments)[len(block.arguments) - len(starts) :]
+    arguments = list(block.arguments)[len(block.arguments) - len(differ) :]
     while True:
-        found = {argument for argument, each in zip(arguments, differ) if each}
-        for inner in ops_in(block)[:-1]:
-            read = [*inner.operands, *captured_values(inner)]
-            if any(v in found or (v in reps and not is_same_for_all(reps[v])) for v in read):
-                found.update(inner.results)
-        last = ops_in(block)[-1]
-        after = [each or v in found or (v in reps and not is_same_for_all(reps[v])) for each, v in zip(differ, last.operands)]
+        differs = _differs_in(block, {argument for argument, each in zip(arguments, differ) if each}, outside)
+        after = [each or differs(value) for each, value in zip(differ, ops_in(block)[-1].operands)]
         if after == differ:
             return differ
         differ = after
+
+
+def _differs_in(block: ir.Block, found: set[ir.Value], outside: Callable[[ir.Value], bool]) -> Callable[[ir.Value], bool]:
+    """What tells of a value in the block whether it differs, where those in `found` do. Of a loop in it each result is told by itself:
+    what turns it is the same in all lanes, though an element of each is carried beside it."""
+
+    def differs(value: ir.Value) -> bool:
+        return value in found or outside(value)
+
+    for inner in ops_in(block)[:-1]:
+        if inner.name in _FIRST_CARRIED:
+            starts = list(inner.operands)[_FIRST_CARRIED[inner.name] :]
+            parts = _differing(inner, list(map(differs, starts)), differs)
+            found.update(result for result, each in zip(inner.results, parts) if each)
+        elif any(map(differs, (*inner.operands, *captured_values(inner)))):
+            found.update(inner.results)
+    return differs
 
 
 def is_same_for_all(rep: Rep) -> bool:

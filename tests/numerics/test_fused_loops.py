@@ -321,3 +321,22 @@ def test_trajectories_of_stacked_states(columns, kept):
     state = np.random.default_rng(columns).standard_normal((3, columns)).astype(np.float32)
     for got, wanted in zip(hloom.compile(trajectory, state)(state), trajectory(state)):
         np.testing.assert_allclose(got, wanted, rtol=2e-4, atol=2e-4)
+
+
+def test_a_loop_in_a_loop_that_a_sum_ends():
+    """What turns the outer one comes from the inner one, which carries each element beside it."""
+
+    def inner(state):
+        return lax.while_loop(lambda s: jnp.sum(s[0] ** 2) > 1, lambda s: (s[0] * 0.5, s[1] * 0.7), state)
+
+    def body(carry):
+        y, size, turn = carry
+        return *inner((y * 3, size)), turn + 1
+
+    def program(x):
+        return lax.while_loop(lambda c: (c[1] > 0.1) & (c[2] < 50), body, (x, jnp.float32(1), 0))[0]
+
+    x = np.arange(1, 6, dtype=np.float32)
+    compiled = hloom.compile(program, x, policy=IN_KERNEL)
+    assert "FUSED_LOOP" in codes(compiled)
+    np.testing.assert_allclose(compiled(x), program(x), rtol=1e-6)
