@@ -6,6 +6,7 @@ import copy
 
 import pytest
 import torch
+from torch.nn import functional
 from torch_functions import Function
 
 import hloom
@@ -121,3 +122,27 @@ def test_batch_norms_by_tracked_moments(kind, dtype, affine, mixed):
     norm = norm if mixed else norm.to(dtype)
     x = torch.randn(4, 5, *[3, 2] * (kind is torch.nn.BatchNorm2d), generator=generator).to(dtype)
     torch.testing.assert_close(hloom.compile(norm, x)(x), norm(x))
+
+
+HALVES = {
+    "mean": lambda x: x.mean(1),
+    "mean of all": lambda x: x.mean(),
+    "mean given in halves": lambda x: x.float().mean(1, dtype=torch.float16),
+    "norm": lambda x: x.norm(dim=1),
+    "norm of the order 3": lambda x: (x / 16).norm(p=3, dim=1),
+    "frobenius norm": lambda x: torch.linalg.matrix_norm(x / 4),
+    "normalized": lambda x: functional.normalize(x),
+    "cosine similarity": lambda x: torch.cosine_similarity(x, x.flip(0)),
+    "distance": lambda x: functional.pairwise_distance(x, -x),
+    "instance norm": lambda x: functional.instance_norm(x[None], weight=x[:, 0], bias=x[:, 1]),
+    "instance norm by what was tracked": lambda x: functional.instance_norm(x[None], x[:, 0], x[:, 1] ** 2, use_input_stats=False),
+}
+
+
+@pytest.mark.parametrize("name", HALVES)
+def test_sums_of_halves_that_no_half_holds(name):
+    function, x = HALVES[name], (torch.rand(8, 1200, generator=torch.Generator().manual_seed(0)) * 100 + 50).half()
+    exact = function(x if name == "mean given in halves" else x.double()).double()
+    torch._dynamo.reset()
+    for compiled in (hloom.compile(Function(function), x), torch.compile(function, backend="hloom")):
+        torch.testing.assert_close(compiled(x).double(), exact, rtol=2e-3, atol=2e-3)

@@ -98,12 +98,10 @@ def instance_norm(
     eps: float,
     *rest: Any,
 ) -> Tensor:
-    """By tracked moments it is a batch norm. Those that it tracks at each call torch.export does not tell of."""
+    """By tracked moments it is a batch norm, else a group norm of a group a channel. Those that it tracks at each call torch.export does
+    not tell of."""
     if mean is None or variance is None:
-        count = x.shape[0]
-        weight, bias = (None if each is None else each.repeat(count) for each in (weight, bias))
-        channels = x.reshape(1, -1, *x.shape[2:])  # the op's own decomposition is this function where torch decomposes the program
-        return torch.batch_norm(channels, weight, bias, None, None, True, momentum, eps, False).reshape(x.shape)
+        return torch.group_norm(x, x.shape[1], weight, bias, eps)
     if of_the_input:
         remedy = "give hloom.compile the module, call eval(), or make the layer with track_running_stats=False"
         raise UnsupportedOpError("it changes its running moments", op="aten.instance_norm", stage="input", remedy=remedy)
@@ -221,9 +219,12 @@ def dist(x: Tensor, y: Tensor, p: float = 2) -> Tensor:
 
 @torch_decomposition("aten.mean.default", "aten.mean.dim")
 def mean(x: Tensor, dim: Sequence[int] | None = None, keepdim: bool = False, *, dtype: torch.dtype | None = None) -> Tensor:
-    if dtype in (None, x.dtype):
-        return NotImplemented
-    return x.to(dtype).mean(list(dim) if dim else None, keepdim)
+    """Of halves in f32: their sum may be larger than any half."""
+    kind = dtype or x.dtype
+    wide = torch.promote_types(kind, torch.float32)
+    if wide == x.dtype or not wide.is_floating_point:
+        return NotImplemented if kind == x.dtype else x.to(kind).mean(list(dim) if dim else None, keepdim)
+    return x.to(wide).mean(list(dim) if dim else None, keepdim).to(kind)
 
 
 @torch_decomposition("aten.clamp_min.default", "aten.clamp_min.Tensor")

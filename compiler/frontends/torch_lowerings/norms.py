@@ -35,11 +35,12 @@ def vector_norm(
     x: Tensor, ord: float = 2, dim: Sequence[int] | None = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
 ) -> Tensor:
     """Of complex numbers that of their absolute values: torch-mlir's is that of their real parts. Of a wider type that of numbers of that
-    type: torch-mlir leaves the largest of narrower ones."""
-    wide = x if dtype is None else x.to(dtype)
+    type: torch-mlir leaves the largest of narrower ones. Of halves in f32: their squares may be larger than any half."""
+    kind = dtype or x.dtype
     if x.is_complex():
-        return torch.linalg.vector_norm(wide.abs(), ord, dim, keepdim)
-    return NotImplemented if wide.dtype == x.dtype else torch.linalg.vector_norm(wide, ord, dim, keepdim)
+        return torch.linalg.vector_norm(x.to(kind).abs(), ord, dim, keepdim)
+    wide = x.to(torch.promote_types(kind, torch.float32))
+    return NotImplemented if wide.dtype == x.dtype else torch.linalg.vector_norm(wide, ord, dim, keepdim).to(kind)
 
 
 @torch_decomposition("aten.norm.Scalar", "aten.norm.ScalarOpt_dim", "aten.norm.ScalarOpt_dtype", "aten.norm.ScalarOpt_dtype_dim")
