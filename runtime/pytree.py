@@ -24,6 +24,8 @@ from .errors import ArityError, InputError
 Structure = Any
 
 LEAF = "*"
+KEYS = (str, int, bool, float)
+"""The types of a dictionary's keys that a file tells."""
 
 
 _CONSTANTS: dict[str, Callable[[str], Any]] = {"int": int, "float": float, "bool": "True".__eq__, "str": str}
@@ -97,7 +99,7 @@ def _check_list(value: Any, kind: str) -> None:
 def _checked_items(items: Any) -> list[Structure]:
     """The children in a list of [key, structure] with keys that differ."""
     _check_list(items, "dict")
-    if not all(isinstance(item, (list, tuple)) and len(item) == 2 and type(item[0]) in (str, int, bool, float) for item in items):
+    if not all(isinstance(item, (list, tuple)) and len(item) == 2 and type(item[0]) in KEYS for item in items):
         raise ValueError("an entry that is not a key and structure")
     if len({key for key, _ in items}) != len(items):
         raise ValueError("a key twice")

@@ -69,6 +69,11 @@ class _Description:
         if isinstance(value, (tuple, list)):
             return {pytree.type_name(value): [self.structure(item) for item in value]}
         if isinstance(value, Mapping):
+            if other := [key for key in value if type(key) not in pytree.KEYS]:
+                raise InvalidProgramError(
+                    f"a dictionary among the arguments or results has the key {other[0]!r}",
+                    remedy="use texts or numbers as keys; hloom.jit takes any",
+                )
             return {"dict": [[key, self.structure(value[key])] for key in self._by_leaf(value)]}
         fields = self._fields(value)
         return {"struct": [type(value).__name__, [[name, self.structure(fields[name])] for name in self._by_leaf(fields)]]}

@@ -132,6 +132,14 @@ def test_arrays_that_are_no_attributes():
         hloom.compile(lambda hidden: hidden.arrays()[0], Hidden(X))
 
 
+def test_keys_that_no_file_tells():
+    """As flax's flatten_dict makes them, and the errors of checkify."""
+    for program in (lambda d: d["a", 1] * 2, lambda d: d):
+        with pytest.raises(hloom.InvalidProgramError, match=r"has the key \('a', 1\)\n  remedy: use texts or numbers"):
+            hloom.compile(program, {("a", 1): X})
+    np.testing.assert_array_equal(hloom.jit(lambda d: d["a", 1] * 2)({("a", 1): X}), X * 2)
+
+
 def test_a_frozen_dictionary():
     frozen = Frozen({"b": X, "a": X + 1})
     np.testing.assert_array_equal(hloom.compile(lambda f: f["a"] - f["b"], frozen)(frozen), np.ones(6))
