@@ -10,7 +10,9 @@ After:
 Whatever computes %x goes with the parts. The outermost reduced dimension is split that gives at least half as many parts as another would,
 into a divisor of its extent: images are one after the other, where their lines may be parts of others, or every second one. The parts start
 from the neutral value, so that an initial value counts once. For a CPU, reduced dimensions side by side are one, so that a part lies in one
-piece; how many parts there are depends on the shape alone, so that results are the same on any number of threads. Sums and products of f16
+piece, as many of them, from the outermost on, as give at least half as many parts as all would. Rows that do not follow one another where
+they are read (of a slice, with a bias) stay whole, and neutral ones come last where no number of parts divides them. How many parts there
+are depends on the shape alone, so that results are the same on any number of threads. Sums and products of f16
 and bf16 are split in f32 there, to be rounded once.
 
 Must hold: nothing. Declined: reductions by anything but one op that has a neutral value (sums, products,
@@ -26,8 +28,9 @@ from torch_mlir import ir
 
 from hloom.dialects.target import TargetView, target_of
 
-from ..common.ops import BOOL, FLOAT, OPS, SIGNED
+from ..common.ops import BOOL, FLOAT, OPS, SIGNED, Kind, is_elementwise, kind_of
 from ..common.reductions import neutral_element
+from ..common.rewriting import defining_op
 from ..common.scalar_code import Typed
 from ..registry import register_pass
 from .support import build
@@ -44,6 +47,8 @@ COLUMNS = 32
 """Columns that a block reduces, or elements of them: where these are fewer side by side, as of a group of channels, blocks have several."""
 THREADS_ELEMENTS, THREADS_PARTS = 1 << 18, (1 << 13, 1 << 10)
 """Elements that are worth several threads, and that a part has, at least: so many if a divisor allows, else fewer."""
+_OF_ROWS = ("stablehlo.slice", "stablehlo.pad", "stablehlo.dynamic_slice", "stablehlo.concatenate")
+_IN_TURN = (("strides", 1), ("interior_padding", 0))
 TILE_COLUMNS, MOST_TILES = 256, 4
 """Columns of a CPU's tile, and tiles that are threads enough without a split."""
 
@@ -76,19 +81,50 @@ def _split(op: ir.Operation, target: TargetView) -> Values:
 def _split_for_threads(op: ir.Operation, combining: str, operand: ir.Value, init: ir.Value, dims: list[int]) -> Values:
     shape, element = build.shape_of(operand), build.element_of(operand)
     runs = [list(run) for _, run in groupby(range(len(shape)), lambda d: d in dims)]
-    joined = [prod(shape[d] for d in run) for run in runs]
-    reduced = [n for n, run in enumerate(runs) if run[0] in dims]
-    dim = max(reduced, key=lambda n: joined[n])
-    parts = parts_for_threads(joined, reduced, dim)
+    longest = max((run for run in runs if run[0] in dims), key=lambda run: prod(shape[d] for d in run))
+    ways = [_joined(shape, dims, longest, outer) for outer in range(1, len(longest) + 1)]
+    joined, reduced, dim, parts = next(way for way in ways if 2 * way[3] > ways[-1][3])
     if parts == 1:
         return None
+    rows = joined
+    if joined == ways[-1][0] and _is_moved(operand):
+        joined, reduced, dim, _ = next(way for way in ways if way[0][dim] >= 2 * parts)
+        rows = [size if d != dim else -(-size // parts) * parts for d, size in enumerate(joined)]
     halves = isinstance(element, ir.FloatType) and element.width == 16 and combining in ("stablehlo.add", "stablehlo.multiply")
     wide = ir.F32Type.get() if halves else element
     neutral = _neutral(combining, wide)
     assert neutral is not None
     whole = build.reshape(build.convert(operand, wide), joined)
+    more = [size - before for size, before in zip(rows, joined)]
+    if any(more):
+        whole = build.pad(whole, build.splat(build.tensor([], wide), neutral), [0] * len(more), more)
     (total,) = _in_parts(op, whole, build.convert(init, wide), neutral, reduced, dim, parts)
     return [build.reshape(build.convert(total, element), build.shape_of(op.results[0]))]
+
+
+def _is_moved(value: ir.Value) -> bool:
+    """Whether rows that are computed with do not follow one another where they are read."""
+    op = defining_op(value)
+    if op is None or not op.operands:
+        return False
+    if is_elementwise(op) or op.name == "stablehlo.reshape" or _takes_whole_rows(op):
+        return any(map(_is_moved, op.operands))
+    return kind_of(op) in (Kind.MOVEMENT, Kind.INDEXING) and bool(build.shape_of(op.operands[0]))
+
+
+def _takes_whole_rows(op: ir.Operation) -> bool:
+    """Whether rows follow one another in the result as they do in an operand."""
+    if op.name not in _OF_ROWS or build.shape_of(op.operands[0])[1:] != build.shape_of(op.results[0])[1:]:
+        return False
+    return all(attribute not in op.attributes or ir.DenseI64ArrayAttr(op.attributes[attribute])[0] == step for attribute, step in _IN_TURN)
+
+
+def _joined(shape: list[int], dims: list[int], run: list[int], outer: int) -> tuple[list[int], list[int], int, int]:
+    """A shape of which so many outer dimensions of a run are one, those of it that are reduced, that one, and its parts."""
+    first, end = run[0], run[0] + outer
+    joined = [*shape[:first], prod(shape[first:end]), *shape[end:]]
+    reduced = sorted({d if d <= first else max(first, d - outer + 1) for d in dims})
+    return joined, reduced, first, parts_for_threads(joined, reduced, first)
 
 
 def parts_for_threads(shape: list[int], dims: list[int], dim: int) -> int:

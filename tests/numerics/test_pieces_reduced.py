@@ -1,4 +1,5 @@
-"""Reductions and scans of what is put together: concatenations, shifts, turns, repetitions and picked columns, against NumPy."""
+"""Reductions and scans of what is put together: concatenations, shifts, turns, repetitions and picked columns, one after the other too,
+against NumPy."""
 
 from __future__ import annotations
 
@@ -10,12 +11,22 @@ import hloom
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
 
+
+def _in_turn(np, x):
+    return np.stack(np.split(x, 2, 1), -1).reshape(x.shape)
+
+
 MOVEMENTS = {
     "pieces of a longer row": lambda np, x: np.concatenate([x.reshape(-1)[:1000], x.reshape(-1)[1300:2300]]).reshape(25, 80),
     "picked columns": lambda np, x: x[:, (np.arange(60) * 7) % 71],
     "rolled": lambda np, x: np.roll(x, (5, 7), (0, 1)),
     "in turn": lambda np, x: np.stack([x.reshape(-1)[:1000], x.reshape(-1)[1000:2000]], -1).reshape(25, 80),
     "repeated": lambda np, x: np.repeat(x, 2, 1),
+    "repeated thrice and cut": lambda np, x: np.repeat(x, 3, 1)[:, 5:-4],
+    "in turn and rolled": lambda np, x: np.roll(np.stack([x[:, :35], x[:, 35:70]], -1).reshape(37, 70), (5, 7), (0, 1)),
+    "in turn twice": lambda np, x: _in_turn(np, _in_turn(np, x[:, :68])),
+    "side by side and cut": lambda np, x: np.roll(np.tile(x, (2, 3)), 9, 1)[3:, 5:],
+    "apart": lambda np, x: np.stack([x, 0 * x, 0 * x], -1).reshape(37, 213)[:, 4:-2],
     "padded": lambda np, x: np.pad(x, ((2, 1), (3, 5)), constant_values=3),
     "backwards": lambda np, x: np.concatenate([x, x[:, :9]], 1)[:, ::-1],
 }

@@ -6,7 +6,7 @@ leaves out is whole in every tile. The order of the returned dictionary is the o
 
 from __future__ import annotations
 
-from math import prod
+from math import lcm, prod
 
 from torch_mlir import ir
 
@@ -20,6 +20,7 @@ from ...common.contraction import (
     is_contraction,
 )
 from ...common.linear_index import linear_form
+from ...common.periods import period
 from ...common.rewriting import element_of
 from .chained import chained, chained_schedule
 from .contraction import contraction_schedule
@@ -129,7 +130,7 @@ def reduction_schedule(root: TileOp, axes: Axes, target: TargetView) -> dict[int
     innermost = root.axes[-1]
     inside = prod(axes.extent[a] for a in root.axes if a not in axes.tileable)
     room = max(_SCANNED_ROWS if _is_long_scan(root) or _reduces_several(root) else 1, ROW_TILE_POINTS // max(1, inside))
-    columns = _columns(root, axes, inside, target) if innermost in order else 1
+    columns = _in_periods(_columns(root, axes, inside, target), root, axes) if innermost in order else 1
     sizes: dict[int, int] = {}
     for axis in reversed(order):
         extent = axes.extent[axis]
@@ -137,6 +138,14 @@ def reduction_schedule(root: TileOp, axes: Axes, target: TargetView) -> dict[int
         columns = columns // extent
         room = room if axis == innermost else max(1, room // extent)
     return {axis: sizes[axis] for axis in order if sizes[axis] < axes.extent[axis]}
+
+
+def _in_periods(columns: int, root: TileOp, axes: Axes) -> int:
+    """As many columns, or fewer, so that quotients of their index begin alike in every tile."""
+    innermost = root.axes[-1]
+    works = [(op, loop) for op in axes.ops for loop, axis in enumerate(op.axes) if axis == innermost and op.op.regions]
+    repeats = lcm(KEPT_COLUMNS, *(period(op.op.regions[0].blocks[0], op.maps, loop, _MOST_COLUMNS) for op, loop in works))
+    return columns // repeats * repeats or columns
 
 
 def _columns(root: TileOp, axes: Axes, rows: int, target: TargetView) -> int:

@@ -20,7 +20,7 @@ from ...common.scalar_body import ScalarBody, affine, clone_on, is_same_for_all,
 from ...common.storage import Storage
 from ...common.vectors import is_vector, reduced
 from .code import Code, Step
-from .comparisons import clamped, compared
+from .comparisons import clamped, compared, divided
 from .lanes import Lanes, Rep
 from .places import Places
 
@@ -69,8 +69,9 @@ class LanesBody(ScalarBody):
         return self.lanes.widen(rep)
 
     def index_op(self, op: ir.Operation, operands: list[LinearIndex]) -> LinearIndex | None:
-        if len(operands) == 2 and (chosen := clamped(op.name, operands[0], operands[1], self.lanes)) is not None:
-            return chosen
+        for rule in (clamped, divided) if len(operands) == 2 else ():
+            if (known := rule(op.name, operands[0], operands[1], self.lanes)) is not None:
+                return known
         uniform = isinstance(op.results[0].type, ir.IndexType) and not any(o.lanes for o in operands)
         return LinearIndex.of(self.emit(op, list(operands))[0]) if uniform else None
 
@@ -82,6 +83,8 @@ class LanesBody(ScalarBody):
         return [affine(e, self.indices, self._arithmetic) for e in m.results]
 
     def _arithmetic(self, name: str, a: Rep, b: Rep) -> Rep:
+        if isinstance(a, LinearIndex) and isinstance(b, LinearIndex) and (known := divided(f"arith.{name}", a, b, self.lanes)) is not None:
+            return known
         if isinstance(a, LinearIndex) and isinstance(b, LinearIndex) and not a.lanes and not b.lanes:
             return LinearIndex.of(value_of(f"arith.{name}", ir.IndexType.get(), [a.value(), b.value()]))
         if (known := self.places.fold(f"arith.{name}", ir.IndexType.get(), (a, b))) is not None:
@@ -133,7 +136,7 @@ class LanesBody(ScalarBody):
         if op.name == "arith.cmpi" and (holds := compared(op, operands[0], operands[1], self.lanes)) is not None:
             return [self._decided(holds)]
         if op.name == "arith.cmpi" and (found := self.places.compared(op, operands[0], operands[1])) is not None:
-            return [found[0] if found[1] is None else self._decided(found[1])]
+            return [self._decided(found[1]) if found[0] is None else found[0]]
         if op.name in ("arith.andi", "arith.ori") and any(operand in self.decided for operand in operands):
             return [self._joined(op.name == "arith.andi", *operands)]
         if op.name == "arith.select" and operands[0] in self.decided:

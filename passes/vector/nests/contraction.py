@@ -47,6 +47,7 @@ from .next_rows import prefetch_rows
 from .next_tile import Asked, prefetch_pixels
 from .packing import Scratch, pack, packable, rows_packable, summed
 from .partial_sums import PartialSums, added, float_that_is_summed, is_long, steps_together, sum_loops
+from .periods import chunks_together
 from .results import follows_in_registers, store_results
 from .segments import Cuts, Reach, cuts, cuts_around, nest_cut, pieces_of, segments
 from .spare_lanes import SharedColumns, SpareLanes
@@ -285,11 +286,11 @@ class _Contraction:
         """Emits all chunks of columns. Where the body compares a column's number with constants, as concatenations do, chunks are cut at
         these constants, so that what each chunk reads is known (segments.py)."""
         extent = self.work.extents[vector]
-        turns = self._turns()
+        turns, together = self._turns(), chunks_together([self.work], vector, count) if self.step is None else 1
         if turns is None:
-            chunks(extent, count, self.one, body)
+            chunks(extent, count, self.one, body, together)
         else:
-            segments(extent, turns, self.captured, count, self.one, body)
+            segments(extent, turns, self.captured, count, self.one, body, together)
 
     def _turns(self) -> Cuts | None:
         return None if self.vector is None or self.step is not None else cuts([self.work], self.vector, shortest=self.one)

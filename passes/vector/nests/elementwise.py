@@ -19,6 +19,7 @@ from .even_first import computes_even_first
 from .lanes import Lanes
 from .nests import chunks, chunks_one_by_one, knows_places, lane_count, point_indices, vector_loop
 from .packing import Scratch, pack, transposed
+from .periods import chunks_together
 from .segments import Reach, cuts, cuts_around, nest_cut, segments
 from .short_rows import ShortRows
 from .turns import emit_in_turn, turn_loop
@@ -76,7 +77,8 @@ def _emit_rows(works: list[Work], captured: Captured, target: TargetView, scratc
             elif knows_places(here, vector, one):
                 chunks_one_by_one(extents[vector], one, chunk)
             elif along_vector is not None:
-                segments(extents[vector], along_vector, captured, lane_count(here, vector, target), one, chunk)
+                count = lane_count(here, vector, target)
+                segments(extents[vector], along_vector, captured, count, one, chunk, chunks_together(here, vector, count))
             else:
                 _chunks(here, vector, one, target, chunk)
 
@@ -96,7 +98,7 @@ def _chunks(works: list[Work], vector: int, one: int, target: TargetView, chunk:
     if computes_even_first(works, vector, target):
         chunks(extent, count, 2 * one, lambda start, lanes: chunk(start, replace(lanes, even_first=lanes.count > 1)))
     else:
-        chunks(extent, count, one, chunk)
+        chunks(extent, count, one, chunk, chunks_together(works, vector, count))
 
 
 def _turned(works: list[Work], vector: int, least: int) -> tuple[int | None, list[tuple[int, int]]]:

@@ -57,6 +57,8 @@ class Lanes:
     """How many of them are live, where that is known."""
     reach: Mapping[ir.Value, tuple[int, int]] = field(default_factory=dict, compare=False)
     """The least and the greatest value of indices of which that is known."""
+    multiples: Mapping[ir.Value, int] = field(default_factory=dict, compare=False)
+    """What indices are multiples of, where their loops do not tell."""
     even_first: bool = False
     """Whether elements with even numbers are in the first half of the lanes, and the others in the second. Masks, and what is in memory,
     are in turn."""

@@ -85,7 +85,16 @@ def span_of(op: ir.Operation, a: Span | None, b: Span | None) -> Span | None:
     if op.name == "arith.cmpi":
         holds = truth(PREDICATES[ir.IntegerAttr(op.attributes["predicate"]).value], a[0] - b[1], a[1] - b[0])
         return None if holds is None else (int(holds[0]), int(holds[1]))
+    if op.name in ("arith.divui", "arith.remui"):
+        return _divided(op.name, a, b[0]) if b[0] == b[1] > 0 and a[0] >= 0 else None
     if op.name not in _WAYS:
         return None
     ends = [_WAYS[op.name](x, y) for x in a for y in b]
     return min(ends), max(ends)
+
+
+def _divided(name: str, a: Span, divisor: int) -> Span:
+    low, high = (number // divisor for number in a)
+    if name == "arith.divui":
+        return low, high
+    return (a[0] - low * divisor, a[1] - low * divisor) if low == high else (0, divisor - 1)

@@ -16,7 +16,7 @@ from torch_mlir.dialects import arith, vector
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
-from ...common.control_flow import LoopBound, for_each, if_then
+from ...common.control_flow import Body, LoopBound, for_each, for_loop, if_then
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
 from ...common.tiled_function import is_multiple, last_rest, size_bound
@@ -109,11 +109,16 @@ def lane_count(works: list[Work], vector: int, target: TargetView, registers: in
     return lanes
 
 
-def chunks(extent: int | ir.Value, count: int, least: int, body: Callable[[LinearIndex, Lanes], None]) -> None:
-    """Emits `body(start, lanes)` for whole chunks of `count` lanes, then for the rest: smaller chunks (of at least `least` lanes), the last
-    one masked; a single masked chunk where the size of the rest is known only at run time."""
+def chunks(extent: int | ir.Value, count: int, least: int, body: Callable[[LinearIndex, Lanes], None], together: int = 1) -> None:
+    """Emits `body(start, lanes)` for whole chunks of `count` lanes, so many `together`, then for the rest: smaller chunks (of at least
+    `least` lanes), the last one masked; a single masked chunk where the size of the rest is known only at run time."""
     whole = whole_part(extent, count)
-    for_each(0, whole, count, lambda start: body(start, Lanes(count)))
+
+    def chunk(start: LinearIndex, carried: list[ir.Value]) -> list[ir.Value]:
+        body(start, Lanes(count))
+        return carried
+
+    in_turns(whole, count, together, [], chunk)
     if isinstance(extent, int):
         _rest(LinearIndex(constant=whole), extent - whole, count, least, body)
         return
@@ -124,6 +129,25 @@ def chunks(extent: int | ir.Value, count: int, least: int, body: Callable[[Linea
             body(LinearIndex.of(whole), Lanes(count, dynamic_mask(count, rest)))
         else:
             _rest(LinearIndex.of(whole), known, count, least, body)
+
+
+def in_turns(end: LoopBound, step: int, together: int, carried: list[ir.Value], body: Body) -> list[ir.Value]:
+    """A loop of whole steps up to `end`, of which each turn takes so many `together`, and the last ones one by one."""
+    if together == 1:
+        return for_loop(0, end, step, carried, body)
+
+    def turn(start: LinearIndex, values: list[ir.Value]) -> list[ir.Value]:
+        for number in range(together):
+            values = body(start + number * step, values)
+        return values
+
+    whole = whole_part(end, step * together)
+    carried = for_loop(0, whole, step * together, carried, turn)
+    if not isinstance(end, int) or not isinstance(whole, int):
+        return for_loop(whole, end, step, carried, body)
+    for start in range(whole, end, step):
+        carried = body(LinearIndex(constant=start), carried)
+    return carried
 
 
 def masked_chunks(extent: int | ir.Value, count: int, least: int, body: Callable[[LinearIndex, Lanes], None]) -> None:

@@ -19,7 +19,7 @@ from torch_mlir.dialects.vector import CombiningKind
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
-from ...common.control_flow import NestBody, for_each, for_loop
+from ...common.control_flow import NestBody, for_each
 from ...common.linear_index import LinearIndex
 from ...common.reductions import VECTOR_KINDS, neutral_element
 from ...common.scalar_body import clone_on
@@ -28,7 +28,8 @@ from ...common.vectors import element_of, is_vector, reduced, splat_of, static_m
 from .body import Captured
 from .even_first import computes_even_first
 from .lanes import Lanes
-from .nests import dynamic_mask, lane_count, point_indices, whole_part
+from .nests import dynamic_mask, in_turns, lane_count, point_indices, whole_part
+from .periods import chunks_together
 from .segments import Reach, cuts, cuts_around, known_cuts, loop_carrying, nest_cut, reaching
 from .streams import AHEAD_BYTES, is_streamed
 from .work import Point, Work, stride_along
@@ -72,6 +73,8 @@ class _RowSums:
         self.lanes = Lanes(count, even_first=count >= 2 * target.lanes(32) and computes_even_first(works, vector, target))
         self.turns = known_cuts(works, vector, shortest=target.lanes(32))
         """Where a body turns that compares the vector loop's index, as concatenations do."""
+        self.together = 1 if self.jam is not None else chunks_together(self.works, vector, count)
+        """So many chunks are one turn, of whose quotients the places are known."""
         self.reach: Reach = {}
         """Of the rows' indices, where they are between two cuts."""
 
@@ -149,7 +152,7 @@ class _RowSums:
             known = self.turns is not None and isinstance(extent, int)
             return add(start + first, reaching(self.lanes, start, extent) if known else self.lanes, carried)
 
-        values = for_loop(0, whole, count, values, chunk)
+        values = in_turns(whole, count, self.together, values, chunk)
         if not isinstance(extent, int):
             lanes = replace(self.lanes, mask=dynamic_mask(count, arith.subi(extent, whole)))
         elif rest := extent % count:

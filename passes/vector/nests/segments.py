@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import gcd
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith
@@ -28,6 +29,7 @@ from ...common.rewriting import defining_op, is_block_argument, ops_in
 from ...common.scalars import constant_integer
 from .body import Captured
 from .comparisons import PREDICATES
+from .divisors import factor
 from .lanes import Lanes
 from .left_over import Piece, Span, known_span, ops_left, span_of
 from .nests import chunks
@@ -39,6 +41,8 @@ _MOST_PIECES = 8
 _SHORT_BODY = 64
 _MOST_OPS = 32768
 """Of a body, as often as it is emitted for the pieces of one loop."""
+_LEAST_QUOTIENT = 32
+"""Steps, on the average, of the pieces of which a quotient is known: of fewer, lanes have quotients that lie close together (places.py)."""
 _COMPUTED = 32
 """What an op of a body that every piece computes counts as: it is emitted for several registers, and stays."""
 _CHOOSING = ("arith.constant", "arith.cmpi", "arith.select", "tensor.extract", "linalg.yield")
@@ -65,13 +69,22 @@ class Cuts:
 
 def cuts(works: list[Work], loop: int, shortest: int = 1) -> Cuts | None:
     """The cuts of the loop; None where there are none, or too many: more than six want pieces of `shortest` elements on the average."""
-    found = [cut for work in works if work.block is not None for cut in _turns(work, loop)]
-    bases = {base for base, _ in found}
+    turns = [_Turns(work, loop) for work in works if work.block is not None]
+    found = {turn for each in turns for turn in each.found}
+    divided = {turn for each in turns for turn in each.divided} if shortest > 1 else set()
+    pieces = _cut_at(works, loop, found | divided, shortest) if divided else None
+    if pieces is not None and pieces.total >= _LEAST_QUOTIENT * len(pieces.at):
+        return pieces
+    return _cut_at(works, loop, found, shortest)
+
+
+def _cut_at(works: list[Work], loop: int, turns: set[tuple[ir.Value | None, int]], shortest: int) -> Cuts | None:
+    bases = {base for base, _ in turns}
     if len(bases) != 1:
         return None
     (base,) = bases
     total = _total(works[0], loop, base)
-    places = sorted({place for _, place in found if total is not None and 0 < place < total})
+    places = sorted({place for _, place in turns if total is not None and 0 < place < total})
     if total is None or not (places or base):
         return None
     most = min(_most_pieces(works), total // shortest)
@@ -156,46 +169,66 @@ def _is_rest(size: ir.Value, base: ir.Value, total: int) -> bool:
 
 @dataclass(frozen=True)
 class _Line:
-    """A value that is `factor` times the loop's index, or the index and `base` from outside, and from `low` to `high` more, as other loops
-    tell."""
+    """A value that is made of the loop's index, or of the index and `base` from outside, by `ways`, one after the other; it rises as the
+    index does, but for remainders."""
 
     base: ir.Value | None = None
-    factor: int = 1
-    low: int = 0
-    high: int = 0
+    total: int = 0
+    """What the index and `base` stay below; 0 where that is not known."""
+    ways: tuple[tuple[str, int, int], ...] = ()
+    """(op, number, number): what is added lies between two numbers, as other loops tell; of factors and divisors both are one."""
 
     def reaches(self, number: int) -> set[int]:
-        """Where it can be `number` or more for the first time, and where it is for sure."""
-        return {-((more - number) // self.factor) for more in (self.low, self.high)}
+        """Where it can be `number` or more for the first time, and where it is for sure; of remainders, each time."""
+        places = {number}
+        for place in range(len(self.ways) - 1, -1, -1):
+            way, low, high = self.ways[place]
+            if way == "addi":
+                places = {each - more for each in places for more in (low, high)}
+            elif way == "muli":
+                places = {-(-each // low) for each in places}
+            elif way == "divui":
+                places = {each * low for each in places}
+            else:
+                lengths = range(0, replace(self, ways=self.ways[:place]).most() + 1, low)
+                places = {first + each for first in lengths for each in (*(each for each in places if 0 < each < low), 0)}
+        return places
 
-    def plus(self, low: int, high: int) -> _Line:
-        return replace(self, low=self.low + low, high=self.high + high)
+    def most(self) -> int:
+        """The greatest that it can be."""
+        value = self.total - 1
+        for way, _, number in self.ways:
+            if way == "remui":
+                value = min(value, number - 1)
+            else:
+                value = value + number if way == "addi" else value * number if way == "muli" else value // number
+        return value
 
-    def times(self, number: int) -> _Line:
-        return _Line(self.base, self.factor * number, self.low * number, self.high * number)
+    def then(self, way: str, low: int, high: int) -> _Line:
+        return replace(self, ways=(*self.ways, (way, low, high)))
 
-
-def _turns(work: Work, loop: int) -> set[tuple[ir.Value | None, int]]:
-    """The values of the loop's index, or of it and a value from outside, from which on a comparison or clamp of it gives something else, or
-    may, as other loops go on."""
-    assert work.block is not None
-    turns = _Turns(work, loop)
-    for op in ops_in(work.block):
-        turns.read(op)
-    return turns.found
+    def quotients(self, divisor: int) -> range:
+        """What it comes to, divided, but for the first; none where that is not known, or these are too many."""
+        most = self.most() // divisor if self.total and divisor > 0 else 0
+        return range(1, most + 1 if most < _MOST_CUTS else 1)
 
 
 class _Turns:
-    """What is known of a body's indices, op by op."""
+    """What is known of a body's indices, op by op. `found` are the values of the loop's index, or of it and a base, from which on a
+    comparison or clamp of it gives something else, or may, as other loops go on; `divided` those from which on a quotient does."""
 
     def __init__(self, work: Work, loop: int):
+        assert work.block is not None
         self.work, self.loop = work, loop
         self.lines: dict[ir.Value, _Line] = {}
         self.spans: dict[ir.Value, Span] = {}
         self.loops: dict[ir.Value, int] = {}
         self.found: set[tuple[ir.Value | None, int]] = set()
+        self.divided: set[tuple[ir.Value | None, int]] = set()
+        for op in ops_in(work.block):
+            self._read(op)
 
-    def read(self, op: ir.Operation) -> None:
+    def _read(self, op: ir.Operation) -> None:
         if op.name == "linalg.index":
             self._index(op.results[0], ir.IntegerAttr(op.attributes["dim"]).value)
         if len(op.operands) != 2 or not len(op.results):
@@ -213,7 +246,7 @@ class _Turns:
         extent = self.work.extents[dim]
         self.loops[index] = dim
         if dim == self.loop:
-            self.lines[index] = _Line()
+            self.lines[index] = _Line(None, _total(self.work, dim, None) or 0)
         elif isinstance(extent, int):
             self.spans[index] = 0, extent - 1
 
@@ -221,10 +254,10 @@ class _Turns:
         """What a line, or what other loops tell, and another number come to."""
         result = op.results[0]
         if one in self.lines and other in self.spans:
-            self.lines[result] = self.lines[one].plus(*self.spans[other])
+            self.lines[result] = self.lines[one].then("addi", *self.spans[other])
         elif op.name == "arith.addi" and one in self.loops and is_block_argument(other):
             if one in self.lines:
-                self.lines[result] = replace(self.lines[one], base=other)
+                self.lines[result] = _Line(other, _total(self.work, self.loop, other) or 0)
             elif (total := _total(self.work, self.loops[one], other)) is not None:
                 self.spans[result] = 0, total - 1
         elif one not in self.lines and op.name != "arith.cmpi":
@@ -233,14 +266,19 @@ class _Turns:
 
     def _compute(self, op: ir.Operation, line: _Line, number: int) -> None:
         """What comes of a line and a constant."""
+        result = op.results[0]
         if op.name in ("arith.addi", "arith.subi"):
             more = number if op.name == "arith.addi" else -number
-            self.lines[op.results[0]] = line.plus(more, more)
+            self.lines[result] = line.then("addi", more, more)
         elif op.name == "arith.muli" and number > 0:
-            self.lines[op.results[0]] = line.times(number)
+            self.lines[result] = line.then("muli", number, number)
+        elif op.name in ("arith.divui", "arith.remui") and (quotients := line.quotients(number)):
+            self.lines[result] = line.then(op.name.removeprefix("arith."), number, number)
+            quotient = line.then("divui", number, number)
+            self.divided |= {(line.base, place) for each in quotients for place in quotient.reaches(each)}
         elif op.name in ("arith.maxsi", "arith.minsi"):
             self.found |= {(line.base, place) for place in line.reaches(number + (op.name == "arith.minsi"))}
-            self.lines[op.results[0]] = line
+            self.lines[result] = line
         elif op.name == "arith.cmpi":
             self.found |= {(line.base, place) for step in _steps(op, number) for place in line.reaches(step)}
 
@@ -251,17 +289,21 @@ def _steps(op: ir.Operation, number: int) -> set[int]:
     return {"slt": {number}, "sge": {number}, "sle": {number + 1}, "sgt": {number + 1}}.get(predicate, {number, number + 1})
 
 
-def segments(extent: LoopBound, at: Cuts, captured: Captured, count: int, least: int, body: Callable[[LinearIndex, Lanes], None]) -> None:
+def segments(
+    extent: LoopBound, at: Cuts, captured: Captured, count: int, least: int, body: Callable[[LinearIndex, Lanes], None], together: int = 1
+) -> None:
     """Chunks of each piece between two cuts, whose lanes know how far their indices reach."""
     if at.base is not None:
         start = captured(at.base)
         for low, high, inside in _parts(extent, at, start):
 
             def part(index: LinearIndex, lanes: Lanes, low: ir.Value = low, inside: tuple[int, int] = inside) -> None:
-                place, reach = _placed(LinearIndex.of(low) + index, start, inside)
-                body(place, replace(lanes, live=1, reach=reach))
+                steps = LinearIndex(index.terms)
+                place, reach = _placed(steps + low, start, (inside[0] - index.constant, inside[1] - index.constant))
+                multiple = gcd(inside[0], factor(start, 0), factor(steps, 0))  # the piece begins where the tile does, or at its place
+                body(place + index.constant, replace(lanes, live=1, reach=reach, multiples={whole: multiple for whole in reach}))
 
-            chunks(arith.subi(high, low), count, least, part)
+            chunks(arith.subi(high, low), count, least, part, together)
         return
     for first, end in at.pieces():
         length = end - first
@@ -273,7 +315,7 @@ def segments(extent: LoopBound, at: Cuts, captured: Captured, count: int, least:
                 return
             body(start + first, reaching(lanes, start, length))
 
-        chunks(length, count, least, chunk)
+        chunks(length, count, least, chunk, together)
 
 
 def reaching(lanes: Lanes, start: LinearIndex, length: int) -> Lanes:

@@ -14,12 +14,11 @@ from dataclasses import replace
 from math import gcd
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith, vector
+from torch_mlir.dialects import vector
 
 from ...common.linear_index import LinearIndex, linear_at, linear_form
-from ...common.rewriting import is_block_argument
-from ...common.scalars import constant_integer
 from ...common.storage import Storage
+from .divisors import factor, quotient
 from .lanes import Lanes, Rep
 
 
@@ -52,15 +51,15 @@ def _read(
     if divided is None or divided.lanes != 1:
         return None
     start, run = divided.uniform(), gcd(divisor, lanes.count)
-    if run not in (divisor, lanes.count) or _factor(start, run) != run:
+    if run not in (divisor, lanes.count) or factor(start, run, lanes.multiples) != run:
         return None
     if run == lanes.count:
-        return Lanes(1).load(storage, address + _quotient(start, divisor) * stride)
+        return Lanes(1).load(storage, address + quotient(start, divisor, lanes.multiples) * stride)
     if stride != 1:
         return None
     count = lanes.count // divisor
     mask = None if lanes.mask is None else vector.shuffle(lanes.mask, lanes.mask, [divisor * lane for lane in range(count)])
-    elements = Lanes(count, mask).load(replace(storage, ahead=0), (address + _quotient(start, divisor)).along_lanes())
+    elements = Lanes(count, mask).load(replace(storage, ahead=0), (address + quotient(start, divisor, lanes.multiples)).along_lanes())
     return vector.shuffle(elements, elements, [lane // divisor for lane in range(lanes.count)])
 
 
@@ -76,25 +75,3 @@ def _joined(m: ir.AffineMap, strides: Sequence[int]) -> list[tuple[ir.AffineExpr
                 continue
         found.append((expression, stride))
     return found
-
-
-def _factor(index: LinearIndex, limit: int) -> int:
-    """The largest divisor of `limit` that divides the index in every turn of the loops around."""
-    return gcd(limit, index.constant, *(k * _step(variable) for variable, k in index.terms.items()))
-
-
-def _step(variable: ir.Value) -> int:
-    """What a value is a multiple of: that of a loop of its step."""
-    if not is_block_argument(variable):
-        return 1
-    around = variable.owner.owner.operation
-    if around.name != "scf.for" or ir.BlockArgument(variable).arg_number:
-        return 1
-    lower, step = constant_integer(around.operands[0]), constant_integer(around.operands[2])
-    return 1 if lower is None or step is None else gcd(lower, step)
-
-
-def _quotient(index: LinearIndex, divisor: int) -> LinearIndex:
-    if index.alignment(divisor) != divisor:
-        return LinearIndex.of(arith.divui(index.value(), LinearIndex(constant=divisor).value()))
-    return LinearIndex({variable: k // divisor for variable, k in index.terms.items()}, index.constant // divisor)

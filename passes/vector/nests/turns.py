@@ -16,6 +16,7 @@ from ...common.tiled_function import size_bound
 from .body import Captured, LanesBody
 from .lanes import Lanes, Rep
 from .nests import chunks, lane_count, point_indices
+from .periods import chunks_together
 from .segments import Reach, cuts, cuts_around, nest_cut, segments
 from .windows import is_surrounded
 from .work import Point, Work, stride_along
@@ -96,6 +97,7 @@ def emit_in_turn(works: list[Work], along: int, captured: Captured, target: Targ
     following = cuts(works, along, shortest=2)
     around = cuts_around(works, outer, following)
     count = lane_count(works, along, target, max(1, _REGISTERS // turn))
+    together = chunks_together(works, along, count)
 
     def at(indices: list[LinearIndex], reach: Reach) -> None:
         def chunk(start: LinearIndex, lanes: Lanes) -> None:
@@ -106,9 +108,9 @@ def emit_in_turn(works: list[Work], along: int, captured: Captured, target: Targ
                 _compute(work, points)
 
         if following is None:
-            chunks(extents[along], count, one, chunk)
+            chunks(extents[along], count, one, chunk, together)
         else:
-            segments(extents[along], following, captured, count, one, chunk)
+            segments(extents[along], following, captured, count, one, chunk, together)
 
     nest_cut([(extents[d], around.get(d)) for d in outer], captured, at)
 

@@ -68,6 +68,34 @@ func.func public @on_a_cpu(%x: tensor<1453x1439xbf16>) -> tensor<bf16> {
 
 // -----
 
+// Changed: On a CPU, rows of a slice stay whole, and neutral ones come last where no number of parts divides them.
+// CHECK-LABEL: func.func public @slice_on_a_cpu
+// CHECK: %[[S:.*]] = stablehlo.slice
+// CHECK: %[[P:.*]] = stablehlo.pad %[[S]], {{.*}} -> tensor<990x990xf32>
+// CHECK: %[[R:.*]] = stablehlo.reshape %[[P]] : (tensor<990x990xf32>) -> tensor<110x9x990xf32>
+// CHECK: stablehlo.reduce(%[[R]] init: %{{.*}}) applies stablehlo.maximum across dimensions = [1, 2] {{.*}} -> tensor<110xf32>
+func.func public @slice_on_a_cpu(%x: tensor<990x1000xf32>) -> tensor<f32> {
+  %c = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.slice %x [3:990, 5:995] : (tensor<990x1000xf32>) -> tensor<987x990xf32>
+  %1 = stablehlo.reduce(%0 init: %c) applies stablehlo.maximum across dimensions = [0, 1] : (tensor<987x990xf32>, tensor<f32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+// Unchanged: On a CPU, whole rows of a matrix follow one another: parts have whatever number of elements divides all.
+// CHECK-LABEL: func.func public @rows_on_a_cpu
+// CHECK-NOT: stablehlo.pad
+// CHECK: stablehlo.reshape %{{.*}} -> tensor<987000xf32>
+func.func public @rows_on_a_cpu(%x: tensor<990x1000xf32>) -> tensor<f32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.slice %x [3:990, 0:1000] : (tensor<990x1000xf32>) -> tensor<987x1000xf32>
+  %1 = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [0, 1] : (tensor<987x1000xf32>, tensor<f32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
 // Declined: On a CPU, few elements, rows enough for all threads, and a prime number of elements.
 // CHECK-LABEL: func.func public @declined_on_a_cpu
 // CHECK-NOT: stablehlo.reshape

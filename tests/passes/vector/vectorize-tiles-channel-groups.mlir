@@ -69,23 +69,54 @@ func.func private @wide(%x: tensor<8x256xf32>, %g: tensor<2xf32>) -> tensor<8x25
 #all = affine_map<(d0, d1) -> (d0, d1)>
 #odd = affine_map<(d0, d1) -> (d1 floordiv 24)>
 
-// Declined: Groups that chunks of lanes cross.
-// CHECK-LABEL: func.func private @odd(
-// CHECK: vector.gather
+// Changed: Groups that chunks of lanes cross, alike in every third chunk: three chunks are one turn.
+// CHECK-LABEL: func.func private @three(
+// CHECK-NOT: vector.gather
+// CHECK: scf.for {{.*}} to %{{.*}} step %c192
+// CHECK: vector.load %arg3{{.*}} vector<2xf32>
+// CHECK: vector.shuffle
+// CHECK: vector.load %arg3{{.*}} vector<4xf32>
+// CHECK-NOT: vector.gather
 module attributes {hloom.target = {name = "cpu-avx512", vector_bits = 512 : i64}} {
-func.func private @odd(%x: tensor<8x96xf32>, %g: tensor<4xf32>) -> tensor<8x96xf32> attributes {hloom.kind = "loop"} {
-  %e = tensor.empty() : tensor<8x96xf32>
-  %r = scf.forall (%t) in (1) shared_outs(%o = %e) -> (tensor<8x96xf32>) {
+func.func private @three(%x: tensor<8x384xf32>, %g: tensor<16xf32>) -> tensor<8x384xf32> attributes {hloom.kind = "loop"} {
+  %e = tensor.empty() : tensor<8x384xf32>
+  %r = scf.forall (%t) in (1) shared_outs(%o = %e) -> (tensor<8x384xf32>) {
     %c = linalg.generic {indexing_maps = [#all, #odd, #all], iterator_types = ["parallel", "parallel"]}
-        ins(%x, %g : tensor<8x96xf32>, tensor<4xf32>) outs(%o : tensor<8x96xf32>) {
+        ins(%x, %g : tensor<8x384xf32>, tensor<16xf32>) outs(%o : tensor<8x384xf32>) {
     ^bb0(%a: f32, %b: f32, %unused: f32):
       %0 = arith.mulf %a, %b : f32
       linalg.yield %0 : f32
-    } -> tensor<8x96xf32>
+    } -> tensor<8x384xf32>
     scf.forall.in_parallel {
-      tensor.parallel_insert_slice %c into %o[0, 0] [8, 96] [1, 1] : tensor<8x96xf32> into tensor<8x96xf32>
+      tensor.parallel_insert_slice %c into %o[0, 0] [8, 384] [1, 1] : tensor<8x384xf32> into tensor<8x384xf32>
     }
   }
-  return %r : tensor<8x96xf32>
+  return %r : tensor<8x384xf32>
+}
+}
+
+// -----
+
+#all = affine_map<(d0, d1) -> (d0, d1)>
+#odd = affine_map<(d0, d1) -> (d1 floordiv 44)>
+
+// Declined: Groups that chunks of lanes cross otherwise each time, up to the eleventh.
+// CHECK-LABEL: func.func private @odd(
+// CHECK: vector.gather
+module attributes {hloom.target = {name = "cpu-avx512", vector_bits = 512 : i64}} {
+func.func private @odd(%x: tensor<8x352xf32>, %g: tensor<8xf32>) -> tensor<8x352xf32> attributes {hloom.kind = "loop"} {
+  %e = tensor.empty() : tensor<8x352xf32>
+  %r = scf.forall (%t) in (1) shared_outs(%o = %e) -> (tensor<8x352xf32>) {
+    %c = linalg.generic {indexing_maps = [#all, #odd, #all], iterator_types = ["parallel", "parallel"]}
+        ins(%x, %g : tensor<8x352xf32>, tensor<8xf32>) outs(%o : tensor<8x352xf32>) {
+    ^bb0(%a: f32, %b: f32, %unused: f32):
+      %0 = arith.mulf %a, %b : f32
+      linalg.yield %0 : f32
+    } -> tensor<8x352xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %c into %o[0, 0] [8, 352] [1, 1] : tensor<8x352xf32> into tensor<8x352xf32>
+    }
+  }
+  return %r : tensor<8x352xf32>
 }
 }
