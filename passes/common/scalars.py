@@ -73,6 +73,8 @@ class Scalars:
 
     def clamp_index(self, x: ir.Value, low: int, high: int) -> ir.Value:
         """A signed index clamped into [low, high]."""
+        if low == high:
+            return self.index(low)
         return self.op("arith.minsi", self.op("arith.maxsi", x, self.index(low)), self.index(high))
 
     def to_index(self, x: ir.Value, kind: ir.Type) -> ir.Value:

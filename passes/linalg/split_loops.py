@@ -14,8 +14,8 @@ grouped queries read the keys they share; what reads the result of such a one by
 For CPUs a loop is split that walks parts of lines, or lines in another order, as one row (`x[d0, d1 floordiv 40, d1 mod 40]`, what is left
 of a reshape of columns, or of a transposition), and one whose body chooses among up to eight values by its remainder, as what is put in
 turn (stacks, pixels, the rests of a pool's strides) does: each turn then reads neighbours, and the results of a turn are stored at once
-(passes/vector/nests/turns.py). So is a loop that is summed where it reads at quotients, what is repeated, or chooses in turn: what follows
-one another is then a loop of its own.
+(passes/vector/nests/turns.py). Where something is summed it has a lane each, whatever turn it is (places.py). Loops are split, too, where
+they read at quotients by many, what is repeated: what follows one another is then a loop of its own.
 collapse-loop-dims joins again what nothing holds apart.
 
 Dims and loops that are one at every use are an axis, and an axis is cut in all its places or in none. Must hold: narrow-producers has run.
@@ -51,6 +51,8 @@ from .lowering.views import fitted, reshape
 _DIVISIONS = ("arith.divui", "arith.remui")
 _MOST_TURNS = 8
 """So many results are stored in turn (passes/vector/nests/turns.py)."""
+_LONG_RUN = 31
+"""What is repeated more often fills registers, which is read as a scalar."""
 Place = tuple[ir.Value, int] | tuple[ir.Operation, int]
 """A dim of a value, or a loop of a generic."""
 
@@ -214,10 +216,11 @@ def _turns(nest: Generic) -> list[tuple[int, set[int]]]:
 
 
 def _lines(nest: Generic) -> list[tuple[int, set[int]]]:
-    """(loop, steps) of the loops whose remainders are read: of each line a part, or lines in another order. Of loops that are summed
-    quotients too, what is repeated, and what is put in turn."""
-    summed = [cut for cut in (*quotients(nest), *_turns(nest)) if nest.iterators[cut[0]] != PARALLEL]
-    return [*quotients(nest, ("mod",)), *summed]
+    """(loop, steps) of the loops whose remainders are read: of each line a part, or lines in another order. Of long
+    quotients too, what is repeated so often that a register has few of it."""
+    least = [_LONG_RUN if kind == PARALLEL else _MOST_TURNS for kind in nest.iterators]
+    far = [(loop, {step for step in steps if step > least[loop]}) for loop, steps in quotients(nest)]
+    return [*quotients(nest, ("mod",)), *(cut for cut in far if cut[1])]
 
 
 def _in_order(nest: Generic) -> set[int]:

@@ -103,3 +103,17 @@ def test_agrees_with_jax(function):
     for _ in range(2):
         for found, wanted in zip(jax.tree.leaves(exe(*inputs)), expected, strict=True):
             np.testing.assert_allclose(np.asarray(found), np.asarray(wanted), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int8", "float64"])
+@pytest.mark.parametrize("end", [lambda x: x + x, lambda x: x.sum(0), lambda x: x.max(1)], ids=["all", "columns", "rows"])
+def test_parts_of_rows_from_where_an_index_tells(dtype, end):
+    x = np.random.default_rng(0).integers(-4, 5, (9, 133)).astype(dtype)
+    u = np.random.default_rng(1).integers(-4, 5, (4, 70)).astype(dtype)
+    run = hloom.compile(lambda x, u, i, j: end(jax.lax.dynamic_update_slice(x, u, (i, j))), x, u, np.int32(0), np.int32(0))
+    for i, j in ((2, 31), (-90, 200), (7, 63), (0, 0)):
+        i, j = np.int32(i), np.int32(j)
+        expected = np.array(x)
+        row, column = (max(0, min(int(at) + size * (at < 0), size - part)) for at, size, part in ((i, 9, 4), (j, 133, 70)))
+        expected[row : row + 4, column : column + 70] = u
+        np.testing.assert_array_equal(run(x, u, i, j), end(expected).astype(run(x, u, i, j).dtype))

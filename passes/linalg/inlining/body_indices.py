@@ -7,7 +7,7 @@ from torch_mlir import ir
 from ...common.index_emitter import ExpressionEmitter
 from ...common.index_expression import ZERO, Atom, Expr, Point, run_time_index
 from ...common.rewriting import defining_op, linalg_index
-from ...common.scalars import INTEGER_PREDICATES, Scalars
+from ...common.scalars import INTEGER_PREDICATES, Scalars, constant_integer
 
 _PREDICATE_NAMES = {number: name for name, number in INTEGER_PREDICATES.items()}
 
@@ -48,6 +48,11 @@ class Scope:
         if op.name == "linalg.index":
             self._expressions[op.results[0]] = self._loops[int(ir.IntegerAttr(op.attributes["dim"]).value)]
             return True
+        if op.name == "arith.index_cast" and isinstance(op.results[0].type, ir.IndexType):
+            source = self._env.get(op.operands[0], op.operands[0])
+            number = None if ir.IntegerType(source.type).width == 1 else constant_integer(source)
+            self._expressions |= {} if number is None else {op.results[0]: ZERO + number}
+            return number is not None
         if len(op.results) != 1 or len(op.operands) != 2 or not isinstance(op.operands[0].type, ir.IndexType):
             return False
         x, y = (self.expression(v) for v in op.operands)
@@ -105,6 +110,8 @@ class Scope:
 
     def _clamped(self, op: ir.Operation, x: Expr | None, bound: int) -> Expr | None:
         """The maximum or minimum of an index and a constant."""
+        if x is not None and x.is_constant:
+            return ZERO + (max if op.name == "arith.maxsi" else min)(x.constant, bound)
         if op.name == "arith.maxsi":
             if x is not None and x.low >= bound:
                 return x

@@ -32,6 +32,20 @@ def _dynamic_slice(op: ir.Operation) -> Values:
     return [build.slice_(x, starts, [s + n for s, n in zip(starts, sizes)])]
 
 
+def _known_dims(op: ir.Operation) -> Values:
+    """A slice of which the starts of some dimensions are constants is cut along these first."""
+    x, sizes = op.operands[0], integers(op, "slice_sizes")
+    indices, shape = list(op.operands)[1:], build.shape_of(x)
+    known = [constants.constant_index(index) if extent != size else None for index, extent, size in zip(indices, shape, sizes)]
+    if all(start is None for start in known):
+        return None
+    starts = [min(max(start or 0, 0), extent - size) if start is not None else 0 for start, extent, size in zip(known, shape, sizes)]
+    cut = build.slice_(
+        x, starts, [start + size if k is not None else extent for k, start, extent, size in zip(known, starts, shape, sizes)]
+    )
+    return [build.dynamic_slice(cut, indices, sizes)]
+
+
 def _dynamic_update_slice(op: ir.Operation) -> Values:
     x, update = op.operands[0], op.operands[1]
     if x.type == update.type or build.count_of(update) == 0:
@@ -65,7 +79,7 @@ def _barrier(op: ir.Operation) -> Values:
 
 
 DYNAMIC: dict[str, list[Rule]] = {
-    "stablehlo.dynamic_slice": [_dynamic_slice],
+    "stablehlo.dynamic_slice": [_dynamic_slice, _known_dims],
     "stablehlo.dynamic_update_slice": [_dynamic_update_slice],
     "stablehlo.dynamic_iota": [_dynamic_iota],
     "stablehlo.dynamic_reshape": [_dynamic_reshape],

@@ -35,7 +35,7 @@ SQUARE_TILE_SIDE, _FAR_SIDE = 32, 128
 ROW_TILE_POINTS = 1024
 """A tile of rows has as many rows as make that many points, at least one."""
 
-_MOST_COLUMNS = 256
+_MOST_COLUMNS, _LINE_COLUMNS = 256, 16
 _SCANNED_ROWS = 32
 
 
@@ -144,8 +144,9 @@ def _in_periods(columns: int, root: TileOp, axes: Axes) -> int:
     """As many columns, or fewer, so that quotients of their index begin alike in every tile."""
     innermost = root.axes[-1]
     works = [(op, loop) for op in axes.ops for loop, axis in enumerate(op.axes) if axis == innermost and op.op.regions]
-    repeats = lcm(KEPT_COLUMNS, *(period(op.op.regions[0].blocks[0], op.maps, loop, _MOST_COLUMNS) for op, loop in works))
-    return columns // repeats * repeats or columns
+    repeats = lcm(_LINE_COLUMNS, *(period(op.op.regions[0].blocks[0], op.maps, loop, _MOST_COLUMNS) for op, loop in works))
+    alike = range(repeats, max(columns, min(repeats, 2 * columns)) + 1, repeats)
+    return max(alike, key=lambda size: (axes.extent[innermost] % size == 0, size), default=columns)
 
 
 def _columns(root: TileOp, axes: Axes, rows: int, target: TargetView) -> int:

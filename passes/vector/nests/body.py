@@ -10,17 +10,19 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith
 from torch_mlir.dialects.vector import CombiningKind
 
+from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import target_of
 
 from ...common.control_flow import if_else
 from ...common.linear_index import LinearIndex, linear_form
 from ...common.quotients import is_multiplied, quotient
-from ...common.rewriting import defining_op, value_of
+from ...common.rewriting import defining_op, integer, value_of
 from ...common.scalar_body import ScalarBody, affine, clone_on, is_same_for_all, same_for_all
 from ...common.storage import Storage
 from ...common.vectors import is_vector, reduced
 from .code import Code, Step
-from .comparisons import clamped, compared, divided
+from .comparisons import PREDICATES, clamped, compared, divided
+from .guarded_reads import Clamp, is_guarded
 from .lanes import Lanes, Rep
 from .places import Places
 
@@ -43,9 +45,29 @@ class LanesBody(ScalarBody):
         """Conditions that are known."""
         self.loaded: dict[ir.Value, bool] = {}
         """Numbers of which is known whether they are in memory, or made of one that is."""
+        self.clamps: dict[ir.Value, Clamp] = {}
 
     def outside(self, value: ir.Value) -> Rep:
         return self.captured(value)
+
+    def _evaluate(self, op: ir.Operation) -> Sequence[Rep]:
+        guarded = self._guarded(op) if op.name == "tensor.extract" and self.clamps else None
+        return super()._evaluate(op) if guarded is None else [guarded]
+
+    def _guarded(self, op: ir.Operation) -> ir.Value | None:
+        """What is read of neighbours, masked, where only those lanes take it of which the index lies inside."""
+        storage, places = self.captured(op.operands[0]), list(op.operands)[1:]
+        indices = [self.rep(place) for place in places]
+        clamps = [(number, self.clamps[rep]) for number, rep in enumerate(indices) if isinstance(rep, ir.Value) and rep in self.clamps]
+        if len(clamps) != 1 or storage.panels is not None or not target_of(op).masks(8 * element_bytes(storage.element)):
+            return None
+        number, clamp = clamps[0]
+        others = [rep for rep in indices if not is_same_for_all(rep)]
+        if len(others) > 1 or storage.strides[number] != 1 or not is_guarded(op, places[number]):
+            return None
+        mask = self.lanes.where_live(clamp.inside(self.lanes))
+        known = [LinearIndex.of(rep) if at != number else clamp.index for at, rep in enumerate(indices)]
+        return replace(self.lanes, mask=mask).load(replace(storage, ahead=0), storage.address(known))
 
     def extract(self, tensor: ir.Value, indices: list[Rep]) -> ir.Value:
         """Where rows are found by what is in memory, what lies ahead of one's end is a row that nobody asks for: it is not prefetched."""
@@ -137,15 +159,29 @@ class LanesBody(ScalarBody):
             return [self._decided(holds)]
         if op.name == "arith.cmpi" and (found := self.places.compared(op, operands[0], operands[1])) is not None:
             return [self._decided(found[1]) if found[0] is None else found[0]]
+        if op.name == "arith.cmpi" and (clamp := self._compares(op, operands)) is not None:
+            return [clamp.inside(self.lanes)]
         if op.name in ("arith.andi", "arith.ori") and any(operand in self.decided for operand in operands):
             return [self._joined(op.name == "arith.andi", *operands)]
         if op.name == "arith.select" and operands[0] in self.decided:
             return [operands[1] if self.decided[operands[0]] else operands[2]]
         if (known := self.places.fold(op.name, op.results[0].type, operands)) is not None:
             return [known]
+        if not self.lanes.even_first and (clamp := Clamp.of(op, operands, self.clamps)) is not None:
+            made = super().emit(op, operands)
+            self.clamps[made[0]] = clamp
+            return made
         if op.name == "arith.divf" and is_vector(operands[0]) and not is_vector(operands[1]):
             return [self._divided_by_scalar(op, operands)]
         return super().emit(op, operands)
+
+    def _compares(self, op: ir.Operation, operands: list[Rep]) -> Clamp | None:
+        """The clamp of which a comparison asks whether it changed nothing."""
+        for index, other in (operands, operands[::-1]):
+            clamp = self.clamps.get(other) if isinstance(other, ir.Value) else None
+            if clamp is not None and clamp.index == index and PREDICATES[integer(op, "predicate")] == "eq":
+                return clamp
+        return None
 
     def _decided(self, holds: bool) -> ir.Value:
         made = arith.constant(ir.IntegerType.get_signless(1), holds)

@@ -16,6 +16,7 @@ from torch_mlir.dialects import arith, vector
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
+from ...common.affine import dim_position, used_dims
 from ...common.control_flow import Body, LoopBound, for_each, for_loop, if_then
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
@@ -62,12 +63,18 @@ def _scattered(work: Work, dim: int) -> int:
     total = (sum(apart) + idle) * prod(map(size_bound, work.extents))
     for number, (m, storage) in enumerate(zip(work.maps, [*work.inputs, *work.outputs])):
         stride = stride_along(m, storage, dim) if isinstance(storage, Storage) else 0
-        if isinstance(storage, Storage) and stride not in (-1, 0, 1):
+        if isinstance(storage, Storage) and stride not in (-1, 0, 1) and not (number < len(work.inputs) and _lies_near(m, storage, dim)):
             moving = [d for d in range(m.n_dims) if stride_along(m, storage, d) != 0]
             total += prod(size_bound(work.extents[d]) for d in moving) * (
                 _reads(element_bytes(storage.element), stride) if number < len(work.inputs) else 2 * _APART
             )
     return total
+
+
+def _lies_near(m: ir.AffineMap, storage: Storage, dim: int) -> bool:
+    """Whether the loop tells a quotient alone, at which neighbours are read (places.py)."""
+    moved = [(expression, stride) for expression, stride in zip(m.results, storage.strides) if dim in used_dims(expression)]
+    return len(moved) == 1 and moved[0][1] == 1 and isinstance(moved[0][0], ir.AffineFloorDivExpr) and dim_position(moved[0][0].lhs) == dim
 
 
 def _reads(size: int, stride: int | None) -> int:

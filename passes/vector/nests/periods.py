@@ -13,7 +13,7 @@ from math import gcd, lcm
 from ...common.periods import period
 from .work import Work
 
-_MOST_CHUNKS = 7
+_MOST_CHUNKS = 16
 _MOST_OPS = 256
 """Of the bodies, in all chunks."""
 

@@ -185,6 +185,9 @@ def _step(op: ir.Operation, steps: dict[ir.Value, int], moved: set[ir.Value]) ->
     """How far apart neighbours' results of an op lie, as far as they go on with what moves at known steps."""
     if not moved <= steps.keys():
         return None
+    if op.name == "arith.divui":  # neighbours have one quotient, or that of neighbours (places.py)
+        divisor, step = constant_integer(op.operands[1]), steps[moved.pop()]
+        return step if divisor and step == 1 else None
     if op.name == "arith.muli" and len(moved) == 1:
         factors = [number for value in op.operands if (number := constant_integer(value)) is not None]
         return factors[0] * steps[moved.pop()] if factors else None

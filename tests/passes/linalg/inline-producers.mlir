@@ -519,3 +519,16 @@ func.func @scanned() -> tensor<8xf32> {
   }) : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// Changed: where an update begins is a number that is known along a row.
+// CHECK-LABEL: func.func @update
+// CHECK: linalg.generic
+// CHECK: %[[COLUMN:.*]] = linalg.index 1 : index
+// CHECK: arith.addi %[[COLUMN]], %c-17 : index
+func.func @update(%x: tensor<8x90xf32>, %u: tensor<2x40xf32>, %i: tensor<i32>) -> tensor<8x90xf32> {
+  %start = stablehlo.constant dense<17> : tensor<i32>
+  %0 = stablehlo.dynamic_update_slice %x, %u, %i, %start : (tensor<8x90xf32>, tensor<2x40xf32>, tensor<i32>, tensor<i32>) -> tensor<8x90xf32>
+  return %0 : tensor<8x90xf32>
+}

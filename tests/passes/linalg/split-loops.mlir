@@ -374,11 +374,33 @@ func.func private @columns(%x: tensor<4x7x9xf32>) -> (tensor<4x35xf32>, tensor<4
 
 // Changed: A sum of what is repeated has a loop for the elements and one for how often each is there.
 // CHECK-LABEL: func.func private @repetitions
-// CHECK: linalg.generic {{.*}}["parallel", "reduction", "reduction"]} ins(%{{.*}} : tensor<4x7xf32>, tensor<7x3xf32>)
-#quotient = affine_map<(d0, d1) -> (d0, d1 floordiv 3)>
+// CHECK: linalg.generic {{.*}}["parallel", "reduction", "reduction"]} ins(%{{.*}} : tensor<4x7xf32>, tensor<7x9xf32>)
+#quotient = affine_map<(d0, d1) -> (d0, d1 floordiv 9)>
 #step = affine_map<(d0, d1) -> (d1)>
 #row = affine_map<(d0, d1) -> (d0)>
 func.func private @repetitions(%x: tensor<4x7xf32>) -> tensor<4xf32> attributes {hloom.kind = "reduce"} {
+  %zero = arith.constant 0.0 : f32
+  %lend = tensor.empty() : tensor<63xf32>
+  %t = tensor.empty() : tensor<4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%t : tensor<4xf32>) -> tensor<4xf32>
+  %r = linalg.generic {indexing_maps = [#quotient, #step, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x, %lend : tensor<4x7xf32>, tensor<63xf32>) outs(%f : tensor<4xf32>) {
+  ^bb0(%p: f32, %unused: f32, %o: f32):
+    %0 = arith.maximumf %o, %p : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+// Declined: A sum of what is there a few times, of which a register has several.
+// CHECK-LABEL: func.func private @few_repetitions
+// CHECK: linalg.generic {{.*}}["parallel", "reduction"]} ins(%{{.*}} : tensor<4x7xf32>, tensor<21xf32>)
+#quotient = affine_map<(d0, d1) -> (d0, d1 floordiv 3)>
+#step = affine_map<(d0, d1) -> (d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+func.func private @few_repetitions(%x: tensor<4x7xf32>) -> tensor<4xf32> attributes {hloom.kind = "reduce"} {
   %zero = arith.constant 0.0 : f32
   %lend = tensor.empty() : tensor<21xf32>
   %t = tensor.empty() : tensor<4xf32>

@@ -118,6 +118,16 @@ func.func @dynamic(%x: tensor<8xf32>, %i: tensor<i32>) -> (tensor<4xf32>, tensor
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
 
+// A slice is cut along the dimensions of which the start is known.
+// CHECK-LABEL: func.func @known_columns
+// CHECK: %[[S:.*]] = stablehlo.slice %arg0 [0:8, 3:7]
+// CHECK: stablehlo.dynamic_slice %[[S]], %arg1, {{.*}} sizes = [2, 4]
+func.func @known_columns(%x: tensor<8x9xf32>, %i: tensor<i32>) -> tensor<2x4xf32> {
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %0 = stablehlo.dynamic_slice %x, %i, %three, sizes = [2, 4] : (tensor<8x9xf32>, tensor<i32>, tensor<i32>) -> tensor<2x4xf32>
+  return %0 : tensor<2x4xf32>
+}
+
 // A known branch is inlined; an index out of range takes the last one.
 // CHECK-LABEL: func.func @branches(
 // CHECK-SAME: %[[X:.*]]: tensor<8xf32>, %[[I:.*]]: tensor<i32>
