@@ -117,3 +117,17 @@ def test_parts_of_rows_from_where_an_index_tells(dtype, end):
         row, column = (max(0, min(int(at) + size * (at < 0), size - part)) for at, size, part in ((i, 9, 4), (j, 133, 70)))
         expected[row : row + 4, column : column + 70] = u
         np.testing.assert_array_equal(run(x, u, i, j), end(expected).astype(run(x, u, i, j).dtype))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int16", "float64"])
+def test_joined_rows_from_where_an_index_tells(dtype):
+    x = np.random.default_rng(0).integers(-4, 5, (9, 133)).astype(dtype)
+    y = np.random.default_rng(1).integers(-4, 5, (9, 70)).astype(dtype)
+
+    def joined(np, x, y):
+        return np.concatenate([x, y * y, x[:, :20]], 1)
+
+    run = hloom.compile(lambda x, y, i: jax.lax.dynamic_slice(joined(jnp, x, y), (0, i), (9, 90)), x, y, np.int32(0))
+    for i in (0, 13, 131, 133, 150):
+        at = min(i, 133)
+        np.testing.assert_array_equal(run(x, y, np.int32(i)), joined(np, x, y)[:, at : at + 90])

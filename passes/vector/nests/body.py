@@ -63,7 +63,7 @@ class LanesBody(ScalarBody):
             return None
         number, clamp = clamps[0]
         others = [rep for rep in indices if not is_same_for_all(rep)]
-        if len(others) > 1 or storage.strides[number] != 1 or not is_guarded(op, places[number]):
+        if len(others) > 1 or storage.strides[number] != 1 or not is_guarded(op, places[number], clamp):
             return None
         mask = self.lanes.where_live(clamp.inside(self.lanes))
         known = [LinearIndex.of(rep) if at != number else clamp.index for at, rep in enumerate(indices)]

@@ -6,21 +6,33 @@
 
 So are updates of a part that begins where an index tells, gradients of slices from there on, and paddings that are not cut (segments.py).
 
-Must hold: every use of what is read is a select's first choice, under a condition of which `%inside` is part.
+Or what joined rows, read from where an index tells, have of each (a roll by such a number): %i < 100 says as much of min (%i, 99).
+
+Must hold: wherever what is read is used, or what floats are computed of it, selects take it under conditions that say that the index lies
+inside. In other lanes it is 0.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import inf
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith, vector
 
 from ...common.linear_index import LinearIndex
 from ...common.rewriting import defining_op, integer
-from ...common.scalars import INTEGER_PREDICATES
+from ...common.scalars import constant_integer
 from ...common.vectors import splat, vector_of
+from .comparisons import PREDICATES
 from .lanes import Lanes, Rep
+
+_CLAMPS = ("arith.maxsi", "arith.minsi")
+Span = tuple[float, float]
+_ANY: Span = (-inf, inf)
+_TRUE = {"slt": (-inf, -1), "sle": (-inf, 0), "sgt": (1, inf), "sge": (0, inf), "eq": (0, 0)}
+_FALSE = {"slt": _TRUE["sge"], "sle": _TRUE["sgt"], "sgt": _TRUE["sle"], "sge": _TRUE["slt"], "ne": _TRUE["eq"]}
+"""Where the difference of two numbers lies of which a comparison holds, or does not."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +46,7 @@ class Clamp:
     @staticmethod
     def of(op: ir.Operation, operands: list[Rep], known: dict[ir.Value, Clamp]) -> Clamp | None:
         """What an op makes of an index, or of one that is clamped on the other side."""
-        if op.name not in ("arith.maxsi", "arith.minsi") or not isinstance(operands[1], LinearIndex) or not operands[1].is_constant:
+        if op.name not in _CLAMPS or not isinstance(operands[1], LinearIndex) or not operands[1].is_constant:
             return None
         first, bound = operands[0], operands[1].constant
         before = Clamp(first, None, None) if isinstance(first, LinearIndex) and first.lanes == 1 else None
@@ -60,24 +72,70 @@ class Clamp:
         return mask
 
 
-def is_guarded(extract: ir.Operation, clamped: ir.Value) -> bool:
+def is_guarded(extract: ir.Operation, clamped: ir.Value, clamp: Clamp) -> bool:
     """Whether what is read at `clamped` is taken only where it is what was clamped."""
-    uses = list(extract.results[0].uses)
-    selects = [use.owner.operation for use in uses if use.owner.operation.name == "arith.select" and use.operand_number == 1]
-    return 0 < len(selects) == len(uses) and all(_asks(select.operands[0], clamped) for select in selects)
+    root, more = _sum(_origin(clamped))
+    low, high = _taken(extract.results[0], root)
+    return (clamp.low is None or low + more >= clamp.low) and (clamp.high is None or high + more <= clamp.high)
 
 
-def _asks(condition: ir.Value, clamped: ir.Value) -> bool:
-    """Whether a condition holds only where the clamped index is what was clamped."""
+def _taken(value: ir.Value, root: ir.Value) -> Span:
+    """From where to where `root` is wherever a value is taken."""
+    spans = [_taken_by(use.owner.operation, use.operand_number, root) for use in value.uses]
+    return min(low for low, _ in spans), max(high for _, high in spans)
+
+
+def _taken_by(op: ir.Operation, number: int, root: ir.Value) -> Span:
+    if op.name == "arith.select" and number > 0:
+        return _both(_asked(op.operands[0], number == 1, root), _taken(op.results[0], root))
+    computes = op.name.startswith("arith.") and op.name.endswith("f") and isinstance(op.results[0].type, ir.FloatType)
+    return _taken(op.results[0], root) if computes else _ANY
+
+
+def _asked(condition: ir.Value, holds: bool, root: ir.Value) -> Span:
+    """Where `root` lies if a condition holds, or does not."""
     op = defining_op(condition)
-    if op is None or op.name not in ("arith.andi", "arith.cmpi"):
-        return False
-    if op.name == "arith.andi":
-        return any(_asks(each, clamped) for each in op.operands)
-    return integer(op, "predicate") == INTEGER_PREDICATES["eq"] and clamped in list(op.operands) and _origin(clamped) in list(op.operands)
+    if op is not None and op.name == ("arith.andi" if holds else "arith.ori"):
+        return _both(*(_asked(each, holds, root) for each in op.operands))
+    if op is None or op.name != "arith.cmpi":
+        return _ANY
+    (one, more), (other, bound) = map(_sum, op.operands)
+    known = (_TRUE if holds else _FALSE).get(PREDICATES[integer(op, "predicate")], _ANY)
+    if one == root and other is None:
+        return known[0] + bound - more, known[1] + bound - more
+    for index, clamped in (list(op.operands), list(op.operands)[::-1]):
+        if known == (0, 0) and _sum(index)[0] == root and _origin(clamped) == index:
+            return _bounds(clamped, _sum(index)[1])
+    return _ANY
+
+
+def _bounds(clamped: ir.Value, more: int) -> Span:
+    """Where what is clamped lies, less `more`, if that changes nothing."""
+    op = defining_op(clamped)
+    bound = constant_integer(op.operands[1]) if op is not None and op.name in _CLAMPS else None
+    if op is None or bound is None:
+        return _ANY
+    here = (bound - more, inf) if op.name == "arith.maxsi" else (-inf, bound - more)
+    return _both(here, _bounds(op.operands[0], more))
+
+
+def _both(a: Span, b: Span) -> Span:
+    return max(a[0], b[0]), min(a[1], b[1])
+
+
+def _sum(value: ir.Value) -> tuple[ir.Value | None, int]:
+    """A value as another one and a constant; None and a constant if that is all."""
+    if (number := constant_integer(value)) is not None:
+        return None, number
+    op = defining_op(value)
+    number = constant_integer(op.operands[1]) if op is not None and op.name in ("arith.addi", "arith.subi") else None
+    if op is None or number is None:
+        return value, 0
+    root, more = _sum(op.operands[0])
+    return root, more + (number if op.name == "arith.addi" else -number)
 
 
 def _origin(clamped: ir.Value) -> ir.Value:
     """What was clamped."""
     op = defining_op(clamped)
-    return _origin(op.operands[0]) if op is not None and op.name in ("arith.maxsi", "arith.minsi") else clamped
+    return _origin(op.operands[0]) if op is not None and op.name in _CLAMPS else clamped
