@@ -33,6 +33,20 @@ def contraction_loop(work: Work, target: TargetView) -> int | None:
     return None
 
 
+def loop_of_windows(work: Work, target: TargetView) -> int | None:
+    """The same of windows that reach into padding, of channels that fill no register too, where all operands lie along these."""
+    found = contraction_loop(work, target)
+    if found is not None or len(work.outputs) != 1:
+        return found
+    last = len(work.extents) - 1
+    along = next((dim for dim in range(last, -1, -1) if work.parallel[dim] and work.extents[dim] != 1), None)
+    if along is None or any(window.step(along) for window in windows_of(work)):
+        return None
+    together = all(stride_along(m, s, along) in (0, 1) for m, s in work.operands())
+    output = work.outputs[0]
+    return along if together and output is not None and stride_along(work.output_maps[0], output, along) == 1 else None
+
+
 def part_of_panels(work: Work, vector: int, jam: int | None, target: TargetView) -> int | None:
     """Steps of the first reduced loop for which panels of inputs are packed, where no panel of all steps fits the cache."""
     first = next((extent for extent, parallel in zip(work.extents, work.parallel) if not parallel), None)

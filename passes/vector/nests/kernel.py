@@ -41,7 +41,7 @@ from ...errors import PassFailure
 from ..support.open_kernel import open_kernel
 from .amx import emit_amx
 from .contraction import emit_contraction, takes_after
-from .contraction_loops import contraction_loop, jam_loop
+from .contraction_loops import contraction_loop, jam_loop, loop_of_windows
 from .dense_blocks import is_dense_block, loads_rows
 from .elementwise import emit_elementwise
 from .grouping import computed_after, grouped, look_ahead
@@ -422,7 +422,7 @@ class _Kernel:
             self.dense += 1
             return False
         if is_surrounded(work):
-            return self._contract(work, contraction_loop(work, self.target), after)
+            return self._contract(work, loop_of_windows(work, self.target), after)
         work = by_panels(work, self.target)
         vector = contraction_loop(work, self.target)
         return self._emit_sums([work]) if vector is None else self._contract(work, vector, after)
