@@ -27,6 +27,7 @@ MOVEMENTS = {
     "in turn twice": lambda np, x: _in_turn(np, _in_turn(np, x[:, :68])),
     "side by side and cut": lambda np, x: np.roll(np.tile(x, (2, 3)), 9, 1)[3:, 5:],
     "apart": lambda np, x: np.stack([x, 0 * x, 0 * x], -1).reshape(37, 213)[:, 4:-2],
+    "repeated backwards": lambda np, x: np.repeat(x, 2, 1)[:, ::-1][:, 3:],
     "padded": lambda np, x: np.pad(x, ((2, 1), (3, 5)), constant_values=3),
     "backwards": lambda np, x: np.concatenate([x, x[:, :9]], 1)[:, ::-1],
 }
@@ -47,3 +48,13 @@ def test_agrees_with_numpy(movement, reduction):
     moved, reduced = MOVEMENTS[movement], REDUCTIONS[reduction]
     found = hloom.compile(lambda x: reduced(jnp, moved(jnp, x)), x)(x)
     np.testing.assert_array_equal(found, reduced(np, moved(np, x)))
+
+
+def test_gradients_of_sums_from_the_last():
+    """Every second column has a gradient, of columns that are read from the last on."""
+    x = np.random.default_rng(0).integers(-3, 4, (31, 259)).astype(np.float32)
+
+    def loss(x):
+        return (jnp.cumsum(jnp.tril(x[:, ::2]), 1) ** 2).sum()
+
+    np.testing.assert_array_equal(hloom.compile(jax.grad(loss), x)(x), jax.jit(jax.grad(loss))(x))

@@ -35,6 +35,8 @@ class Place:
 
     first: LinearIndex
     numbers: np.ndarray = field(default_factory=lambda: np.zeros(1, np.int64))
+    divided: bool = False
+    """Whether it is a quotient or remainder of the lanes', of which no more than what live lanes read is known to exist."""
 
 
 @dataclass(frozen=True)

@@ -71,8 +71,13 @@ class Places:
 
     def fold(self, name: str, element: ir.Type, operands: Sequence[Rep]) -> ir.Value | None:
         """The result of an op on integers that are known; None where one is not."""
-        if name in _DIVISIONS:
-            return self._divided(name, element, *operands)
+        made = self._divided(name, element, *operands) if name in _DIVISIONS else self._folded(name, element, operands)
+        divided = name in _DIVISIONS or any(self._known[each].divided for each in operands if each in self._known)
+        if made is not None and divided:
+            self._known[made] = replace(self._known[made], divided=True)
+        return made
+
+    def _folded(self, name: str, element: ir.Type, operands: Sequence[Rep]) -> ir.Value | None:
         places = [place for operand in operands if (place := self._place(operand)) is not None]
         if name not in FOLDS or len(places) < len(operands) or not any(isinstance(o, ir.Value) for o in operands):
             return None
@@ -168,7 +173,8 @@ class Places:
         if self.lanes.block is not None:  # what other chunks read exists
             return self._taken(storage, address, numbers[self.lanes.block.part], (int(numbers.min()), int(numbers.max()) + 1))
         (dim, *others), size = varying, storage.sizes[varying[0]]
-        known = places[dim].first.is_constant and not any(map(_varies, (index for index in indices if index not in self._known)))
+        known = places[dim].first.is_constant and not places[dim].divided
+        known = known and not any(map(_varies, (index for index in indices if index not in self._known)))
         if known and not others and storage.strides[dim] == 1 and isinstance(size, int):
             return self._taken(storage, address, numbers, (0, size))
         return self._within(storage, address, numbers)
