@@ -158,7 +158,7 @@ class LanesBody(ScalarBody):
         if op.name == "arith.cmpi" and (holds := compared(op, operands[0], operands[1], self.lanes)) is not None:
             return [self._decided(holds)]
         if op.name == "arith.cmpi" and (found := self.places.compared(op, operands[0], operands[1])) is not None:
-            return [self._decided(found[1]) if found[0] is None else found[0]]
+            return [self._decided(found) if isinstance(found, bool) else found]
         if op.name == "arith.cmpi" and (clamp := self._compares(op, operands)) is not None:
             return [clamp.inside(self.lanes)]
         if op.name in ("arith.andi", "arith.ori") and any(operand in self.decided for operand in operands):

@@ -26,16 +26,22 @@ def _step(variable: ir.Value, told: Multiples) -> int:
     if variable in told:
         return told[variable]
     if not is_block_argument(variable):
-        op, divided = defining_op(variable), quotient_of(variable, told)
-        rest = defining_op(op.operands[1]) if op is not None and op.name == "arith.subi" else None
-        if rest is not None and rest.name == "arith.remui" and rest.operands[0] == op.operands[0]:
-            return constant_integer(rest.operands[1]) or 1
-        return 1 if divided is None else _step(divided[0], told) // divided[1]
+        divided = quotient_of(variable, told)
+        return _left_over(variable) if divided is None else _step(divided[0], told) // divided[1]
     around = variable.owner.owner.operation
     if around.name != "scf.for" or ir.BlockArgument(variable).arg_number:
         return 1
     lower, step = constant_integer(around.operands[0]), constant_integer(around.operands[2])
     return 1 if lower is None or step is None else gcd(lower, step)
+
+
+def _left_over(value: ir.Value) -> int:
+    """The divisor where a value is what is left of another without the remainder; 1 of other values."""
+    op = defining_op(value)
+    rest = None if op is None or op.name != "arith.subi" else defining_op(op.operands[1])
+    if op is None or rest is None or rest.name != "arith.remui" or rest.operands[0] != op.operands[0]:
+        return 1
+    return constant_integer(rest.operands[1]) or 1
 
 
 def quotient_of(value: ir.Value, told: Multiples) -> tuple[ir.Value, int] | None:

@@ -30,8 +30,8 @@ from .lanes import Lanes, Rep
 _CLAMPS = ("arith.maxsi", "arith.minsi")
 Span = tuple[float, float]
 _ANY: Span = (-inf, inf)
-_TRUE = {"slt": (-inf, -1), "sle": (-inf, 0), "sgt": (1, inf), "sge": (0, inf), "eq": (0, 0)}
-_FALSE = {"slt": _TRUE["sge"], "sle": _TRUE["sgt"], "sgt": _TRUE["sle"], "sge": _TRUE["slt"], "ne": _TRUE["eq"]}
+_TRUE: dict[str, Span] = {"slt": (-inf, -1), "sle": (-inf, 0), "sgt": (1, inf), "sge": (0, inf), "eq": (0, 0)}
+_FALSE: dict[str, Span] = {"slt": _TRUE["sge"], "sle": _TRUE["sgt"], "sgt": _TRUE["sle"], "sge": _TRUE["slt"], "ne": _TRUE["eq"]}
 """Where the difference of two numbers lies of which a comparison holds, or does not."""
 
 
@@ -75,6 +75,8 @@ class Clamp:
 def is_guarded(extract: ir.Operation, clamped: ir.Value, clamp: Clamp) -> bool:
     """Whether what is read at `clamped` is taken only where it is what was clamped."""
     root, more = _sum(_origin(clamped))
+    if root is None:
+        return False
     low, high = _taken(extract.results[0], root)
     return (clamp.low is None or low + more >= clamp.low) and (clamp.high is None or high + more <= clamp.high)
 
@@ -99,12 +101,13 @@ def _asked(condition: ir.Value, holds: bool, root: ir.Value) -> Span:
         return _both(*(_asked(each, holds, root) for each in op.operands))
     if op is None or op.name != "arith.cmpi":
         return _ANY
-    (one, more), (other, bound) = map(_sum, op.operands)
+    one, more = _sum(op.operands[0])
+    bound = constant_integer(op.operands[1])
     known = (_TRUE if holds else _FALSE).get(PREDICATES[integer(op, "predicate")], _ANY)
-    if one == root and other is None:
+    if one == root and bound is not None:
         return known[0] + bound - more, known[1] + bound - more
     for index, clamped in (list(op.operands), list(op.operands)[::-1]):
-        if known == (0, 0) and _sum(index)[0] == root and _origin(clamped) == index:
+        if known == _TRUE["eq"] and _sum(index)[0] == root and _origin(clamped) == index:
             return _bounds(clamped, _sum(index)[1])
     return _ANY
 

@@ -137,8 +137,8 @@ class Places:
         between, live = bounds(LinearIndex(first.terms), self.lanes), self._live(numbers)
         return numbers, None if between is None else (between[0] + int(live.min()), between[1] + int(live.max()))
 
-    def compared(self, op: ir.Operation, a: Rep, b: Rep) -> tuple[ir.Value | None, bool | None] | None:
-        """What a comparison of indices that are known gives in each lane, and in all if that is alike; None where neither is known."""
+    def compared(self, op: ir.Operation, a: Rep, b: Rep) -> ir.Value | bool | None:
+        """What a comparison of indices that are known gives in each lane, or in all if that is alike; None where neither is known."""
         if not any(operand in self._known for operand in (a, b) if isinstance(operand, ir.Value)):
             return None
         places = [self._place(operand) for operand in (a, b)]
@@ -148,11 +148,11 @@ class Places:
         apart, between = self._apart(places[0], places[1])
         sure, possible = (between and truth(predicate, *between)) or (False, True)
         if sure or not possible:
-            return None, sure
+            return sure
         found = [truth(predicate, int(each), int(each)) for each in np.broadcast_to(apart, [self._size])[self._part]]
         if not (places[0].first - places[1].first).is_constant or None in found:
             return None
-        return mask_of([each is not None and each[0] for each in found]), None
+        return mask_of([each is not None and each[0] for each in found])
 
     def read(self, storage: Storage, indices: Sequence[Rep]) -> ir.Value | None:
         """The elements at `indices`, of which some are known lane by lane, the others are linear or the same in all lanes; else None."""
