@@ -141,12 +141,14 @@ def reduction_schedule(root: TileOp, axes: Axes, target: TargetView) -> dict[int
 
 
 def _in_periods(columns: int, root: TileOp, axes: Axes) -> int:
-    """As many columns, or fewer, so that quotients of their index begin alike in every tile."""
+    """As many columns, or nearly, so that quotients of their index begin alike in every tile."""
     innermost = root.axes[-1]
     works = [(op, loop) for op in axes.ops for loop, axis in enumerate(op.axes) if axis == innermost and op.op.regions]
-    repeats = lcm(_LINE_COLUMNS, *(period(op.op.regions[0].blocks[0], op.maps, loop, _MOST_COLUMNS) for op, loop in works))
-    alike = range(repeats, max(columns, min(repeats, 2 * columns)) + 1, repeats)
-    return max(alike, key=lambda size: (axes.extent[innermost] % size == 0, size), default=columns)
+    repeats = lcm(*(period(op.op.regions[0].blocks[0], op.maps, loop, _MOST_COLUMNS) for op, loop in works))
+    steps = [step for n in (KEPT_COLUMNS, _LINE_COLUMNS) if (step := lcm(repeats, n)) <= columns]
+    if repeats == 1 or not steps:
+        return columns
+    return max(range(steps[0], columns + 1, steps[0]), key=lambda size: (2 * size >= columns and axes.extent[innermost] % size == 0, size))
 
 
 def _columns(root: TileOp, axes: Axes, rows: int, target: TargetView) -> int:
