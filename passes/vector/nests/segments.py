@@ -8,10 +8,13 @@ loop, the index is that of the loop and where the tile begins: each piece is wha
 Where an index is made of several loops', as rows and columns of what was one row are, the outer one is cut where a comparison may turn
 and where it has: between, at most a row, nothing is known.
 
+Vector loops are cut, too, where a quotient of the index changes, as where rows stand side by side: between, it is one number, and the
+remainder lies along the lanes. Comparisons of quotients and remainders turn where these do.
+
 Must hold: what the loop's index is compared with is constant, and so is the extent of the loop, or of all tiles' loops together.
 Declined: more than six cuts, and more than eight pieces of several loops together, but of bodies that mostly choose what
 they read, as those of concatenations of many: little of them is left in a piece. Bodies of many ops, of loops other than the vector loop,
-where much of them is left in the pieces.
+where much of them is left in the pieces. Quotients that change more often than every 32 steps, or six times.
 """
 
 from __future__ import annotations
