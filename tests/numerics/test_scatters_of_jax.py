@@ -153,3 +153,24 @@ def test_gradient_of_a_max_pool(padding):
         return jnp.sum(jnp.sin(lax.reduce_window(x, -jnp.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), padding)))
 
     check(jax.grad(loss), floats(2, 11, 11, 5))
+
+
+@pytest.mark.parametrize("kept", ["%6", "%4"], ids=["the update", "the element"])
+@pytest.mark.parametrize("op", ["maximum", "add"])
+def test_an_extreme_beside_what_is_put_there(op, kept):
+    """Of two arrays with the same places, of which one is set to the updates, or left, while the other has the largest."""
+    source = f"""func.func public @main(%x: tensor<5xi64>, %y: tensor<5xi32>, %i: tensor<2x1xi32>, %u: tensor<2xi64>, %v: tensor<2xi32>)
+        -> (tensor<5xi64>, tensor<5xi32>) {{
+      %r:2 = "stablehlo.scatter"(%x, %y, %i, %u, %v) ({{
+        ^bb0(%4: tensor<i64>, %5: tensor<i32>, %6: tensor<i64>, %7: tensor<i32>):
+          %8 = stablehlo.{op} %5, %7 : tensor<i32>
+          "stablehlo.return"({kept}, %8) : (tensor<i64>, tensor<i32>) -> ()
+      }}) {{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0], scatter_dims_to_operand_dims = [0],
+            index_vector_dim = 1>}}
+        : (tensor<5xi64>, tensor<5xi32>, tensor<2x1xi32>, tensor<2xi64>, tensor<2xi32>) -> (tensor<5xi64>, tensor<5xi32>)
+      return %r#0, %r#1 : tensor<5xi64>, tensor<5xi32>
+    }}"""
+    places, updates, others = np.array([[1], [3]], np.int32), np.array([10, 20]), np.array([7, 1], np.int32)
+    put, combined = hloom.compile(source)(np.arange(5), np.arange(5, dtype=np.int32), places, updates, others)
+    assert put.tolist() == ([0, 10, 2, 20, 4] if kept == "%6" else [0, 1, 2, 3, 4])
+    assert combined.tolist() == ([0, 7, 2, 3, 4] if op == "maximum" else [0, 8, 2, 4, 4])

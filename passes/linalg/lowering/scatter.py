@@ -36,11 +36,12 @@ from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import target_of
 
 from ...common.edge import RESHAPES
-from ...common.rewriting import create, defining_op, i64_array, ops_in
+from ...common.rewriting import create, defining_op, i64_array
 from ...common.scalars import is_unsigned, signless
 from ...common.scatter_order import ATTRIBUTE, order_of
 from ...common.scatter_windows import KEPT, UNSIGNED, Windows
 from ...common.slices import extract_slice, insert_slice, parallel_insert_slice
+from ...stablehlo.support.combining import combining_op
 from . import generic
 from .kept import keep
 from .lowering import Lowering
@@ -211,7 +212,7 @@ class _Scatter:
             given = iter(scalars[: len(new)])
             values = [next(given) if constant is None else constant for constant in self.known]
             before = list(scalars[len(new) :])
-            return low.region(block, [*values, *before] if _is_extreme(block) else [*before, *values])
+            return low.region(block, [*values, *before] if _is_extreme(self.op) else [*before, *values])
 
         made = generic.build_generic(new, old, maps, [generic.PARALLEL] * rank, body)
         return [insert_slice(value, table, starts, extents) for value, table in zip(made.results, tables)]
@@ -228,11 +229,11 @@ class _Scatter:
         return _slice(updates, offsets, [1 if d in at else self._length(d) for d in dims])
 
 
-def _is_extreme(block: ir.Block) -> bool:
+def _is_extreme(scatter: ir.Operation) -> bool:
     """Whether the body is a maximum or minimum. LLVM asks the first operand's sign, long before which an element that the update before
     wrote is not there.
     """
-    return ops_in(block)[0].name in ("stablehlo.maximum", "stablehlo.minimum") and len(ops_in(block)) == 2
+    return combining_op(scatter) in ("stablehlo.maximum", "stablehlo.minimum")
 
 
 def _computed(value: ir.Value) -> ir.Value:

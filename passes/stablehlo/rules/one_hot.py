@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from torch_mlir import ir
 
-from ...common.rewriting import defining_op, element_of, integer, integers, keyword, ops_in, producer
+from ...common.rewriting import defining_op, element_of, integer, integers, keyword, producer
 from ..support import build, constants
+from ..support.combining import combining_op
 
 _ALIKE = ("stablehlo.negate", "stablehlo.convert")
 _SCALED = ("stablehlo.multiply", "stablehlo.divide")
@@ -21,7 +22,7 @@ _SCALED = ("stablehlo.multiply", "stablehlo.divide")
 
 def sum_of_one_hot(op: ir.Operation) -> list[ir.Value] | None:
     along = integers(op, "dimensions")
-    if len(op.results) != 1 or len(along) != 1 or ops_in(op.regions[0].blocks[0])[0].name != "stablehlo.add":
+    if len(along) != 1 or combining_op(op) != "stablehlo.add":
         return None
     if not isinstance(element_of(op.results[0]), ir.FloatType) or constants.splat_value(op.operands[1]) != 0:
         return None

@@ -31,7 +31,7 @@ from torch_mlir import ir
 
 from hloom.dialects.target import target_of
 
-from ...common.rewriting import has_one_use, i64_array, integer, integers, keyword, ops_in, producer
+from ...common.rewriting import has_one_use, i64_array, integer, integers, keyword, producer
 from ..support import build, constants
 from ..support.combining import combining_op
 from ..support.driver import Rule, with_region
@@ -46,7 +46,7 @@ _MOST_APART = 8
 
 def _all_minus_infinity(op: ir.Operation) -> list[ir.Value] | None:
     """all(x == -inf) is max(x) == -inf."""
-    if len(op.results) != 1 or ops_in(op.regions[0].blocks[0])[0].name != "stablehlo.and":
+    if combining_op(op) != "stablehlo.and":
         return None
     view = producer(op.operands[0], "stablehlo.reshape")
     equal = producer(view.operands[0] if view is not None else op.operands[0], "stablehlo.compare")
