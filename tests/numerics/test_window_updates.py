@@ -131,3 +131,19 @@ def test_joined_rows_from_where_an_index_tells(dtype):
     for i in (0, 13, 131, 133, 150):
         at = min(i, 133)
         np.testing.assert_array_equal(run(x, y, np.int32(i)), joined(np, x, y)[:, at : at + 90])
+
+
+def test_a_part_of_a_short_last_dimension():
+    x, u = np.arange(6, dtype=np.int64).reshape(1, 3, 2), np.array([[[7], [8]]], np.int64)
+    run = hloom.compile(
+        """func.func public @main(%x: tensor<1x3x2xi64>, %u: tensor<1x2x1xi64>, %i: tensor<i32>, %j: tensor<i32>, %k: tensor<i32>)
+             -> tensor<1x3x2xi64> {
+          %0 = stablehlo.dynamic_update_slice %x, %u, %i, %j, %k
+            : (tensor<1x3x2xi64>, tensor<1x2x1xi64>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x3x2xi64>
+          return %0 : tensor<1x3x2xi64>
+        }"""
+    )
+    for j, k in ((0, 0), (1, 1), (5, -3)):
+        expected, row, column = x.copy(), min(j, 1), max(k, 0)
+        expected[:, row : row + 2, column : column + 1] = u
+        np.testing.assert_array_equal(run(x, u, np.int32(0), np.int32(j), np.int32(k)), expected)

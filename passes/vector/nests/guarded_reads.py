@@ -101,14 +101,16 @@ def _asked(condition: ir.Value, holds: bool, root: ir.Value) -> Span:
         return _both(*(_asked(each, holds, root) for each in op.operands))
     if op is None or op.name != "arith.cmpi":
         return _ANY
-    one, more = _sum(op.operands[0])
     bound = constant_integer(op.operands[1])
     known = (_TRUE if holds else _FALSE).get(PREDICATES[integer(op, "predicate")], _ANY)
-    if one == root and bound is not None:
-        return known[0] + bound - more, known[1] + bound - more
     for index, clamped in (list(op.operands), list(op.operands)[::-1]):
-        if known == _TRUE["eq"] and _sum(index)[0] == root and _origin(clamped) == index:
-            return _bounds(clamped, _sum(index)[1])
+        one, more = _sum(index)
+        if one is None or one != root:
+            continue
+        if bound is not None:
+            return known[0] + bound - more, known[1] + bound - more
+        if known == _TRUE["eq"] and _origin(clamped) == index:
+            return _bounds(clamped, more)
     return _ANY
 
 
