@@ -147,3 +147,25 @@ def test_a_part_of_a_short_last_dimension():
         expected, row, column = x.copy(), min(j, 1), max(k, 0)
         expected[:, row : row + 2, column : column + 1] = u
         np.testing.assert_array_equal(run(x, u, np.int32(0), np.int32(j), np.int32(k)), expected)
+
+
+def test_a_part_that_nobody_asks_for():
+    """The windows' sums of what was updated: of two results of one reduction the other one is taken."""
+    run = hloom.compile(
+        """func.func public @main(
+              %x: tensor<1x2x3xf32>, %u: tensor<1x1x2xf32>, %i: tensor<i32>, %y: tensor<1x2x3xi32>, %a: tensor<i32>, %b: tensor<f32>)
+             -> tensor<1x1x3xi32> {
+          %0 = stablehlo.dynamic_update_slice %x, %u, %i, %i, %i
+            : (tensor<1x2x3xf32>, tensor<1x1x2xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x2x3xf32>
+          %1:2 = "stablehlo.reduce_window"(%y, %0, %a, %b) ({
+            ^bb0(%2: tensor<i32>, %3: tensor<f32>, %4: tensor<i32>, %5: tensor<f32>):
+              %6 = stablehlo.add %3, %5 : tensor<f32>
+              stablehlo.return %2, %6 : tensor<i32>, tensor<f32>
+          }) {window_dimensions = array<i64: 1, 1, 1>, window_strides = array<i64: 2, 2, 1>,
+              padding = dense<[[1, 0], [0, 0], [0, 0]]> : tensor<3x2xi64>}
+            : (tensor<1x2x3xi32>, tensor<1x2x3xf32>, tensor<i32>, tensor<f32>) -> (tensor<1x1x3xi32>, tensor<1x1x3xf32>)
+          return %1#0 : tensor<1x1x3xi32>
+        }"""
+    )
+    floats, whole = np.zeros((1, 2, 3), np.float32), np.ones((1, 2, 3), np.int32)
+    assert run(floats, floats[:, :1, :2], np.int32(0), whole, np.int32(5), np.float32(0)).tolist() == [[[5, 5, 5]]]

@@ -82,9 +82,9 @@ def is_guarded(extract: ir.Operation, clamped: ir.Value, clamp: Clamp) -> bool:
 
 
 def _taken(value: ir.Value, root: ir.Value) -> Span:
-    """From where to where `root` is wherever a value is taken."""
+    """From where to where `root` is wherever a value is taken; from inf to -inf where nobody takes it."""
     spans = [_taken_by(use.owner.operation, use.operand_number, root) for use in value.uses]
-    return min(low for low, _ in spans), max(high for _, high in spans)
+    return min((low for low, _ in spans), default=inf), max((high for _, high in spans), default=-inf)
 
 
 def _taken_by(op: ir.Operation, number: int, root: ir.Value) -> Span:
