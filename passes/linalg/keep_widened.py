@@ -18,10 +18,10 @@ from torch_mlir import ir
 from hloom.dialects.target import target_of
 
 from ..common.contraction import summed_product
-from ..common.rewriting import defining_op, erase_unused, producer, replace, shape_of, value_of, walk
+from ..common.rewriting import defining_op, erase_unused, producer, shape_of, value_of, walk
 from ..registry import register_pass
 from .lower_to_linalg import group_functions
-from .lowering.generic import Generic, empty, new_generic, read_generic
+from .lowering.generic import Generic, empty, extension_of, new_generic, read_generic, take_extended
 
 
 @register_pass("keep-widened", "keeps halves between two nests of a group as f32 where they are multiplied so", ops=("arith.truncf",))
@@ -58,15 +58,11 @@ def _keep(source: Generic, rounded: ir.Operation) -> None:
     erase_unused([start] if start is not None else [])
     for op in extended:
         assert op is not None
-        argument = op.operands[0]
-        argument.set_type(f32)
-        replace(op, [argument])
+        take_extended(op)
 
 
 def _extended(op: ir.Operation, number: int) -> ir.Operation | None:
     """The one op that reads operand `number` of a contraction and extends it; None where it is not so."""
     if op.name != "linalg.generic" or number >= len(read_generic(op).inputs) or summed_product(op.regions[0].blocks[0]) is None:
         return None
-    uses = [use.owner.operation for use in op.regions[0].blocks[0].arguments[number].uses]
-    extends = len(uses) == 1 and uses[0].name == "arith.extf" and isinstance(uses[0].results[0].type, ir.F32Type)
-    return uses[0] if extends else None
+    return extension_of(op.regions[0].blocks[0].arguments[number])

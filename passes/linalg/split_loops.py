@@ -133,7 +133,7 @@ class _Axes:
     def cut(self) -> bool:
         """Cuts the axes until every view between two generics that can be is a view of equal factors; whether any was cut."""
         for nest in self.nests:
-            on_cpu = [*_lines(nest), *(_turns(nest) if _is_loop(nest) else [])] if self.for_cpu else []
+            on_cpu = [*_lines(nest), *(_turns(nest) if nest.is_parallel else [])] if self.for_cpu else []
             for loop, steps in quotients(nest) if is_contraction(nest) else on_cpu:
                 self._add({(nest.op, loop): steps}, {(nest.op, loop): nest.extents[loop]})
         for place, extent, steps in self.digits:
@@ -199,10 +199,6 @@ def _operands(nest: Generic) -> list[tuple[ir.Value, ir.AffineMap]]:
 def _divide(borders: Iterable[int]) -> bool:
     """Whether each is a multiple of the one before."""
     return all(outer % inner == 0 for inner, outer in pairwise(sorted(borders)))
-
-
-def _is_loop(nest: Generic) -> bool:
-    return all(kind == PARALLEL for kind in nest.iterators)
 
 
 def _turns(nest: Generic) -> list[tuple[int, set[int]]]:

@@ -22,10 +22,10 @@ from hloom.dialects.target import TargetView, target_of
 from ..common.affine import loop_of, used_dims
 from ..common.contraction import summed_product
 from ..common.lines import multiplies_halves, summed_channels
-from ..common.rewriting import element_of, replace, shape_of, walk
+from ..common.rewriting import element_of, shape_of, walk
 from ..registry import register_pass
 from .lower_to_linalg import group_functions
-from .lowering.generic import PARALLEL, Generic, build_generic, empty, identity, read_generic
+from .lowering.generic import PARALLEL, Generic, build_generic, empty, extension_of, identity, read_generic, take_extended
 
 
 @register_pass("widen-weights", "widens the weights of depthwise convolutions of halves once a channel", ops=("linalg.generic",))
@@ -42,7 +42,7 @@ def widen_weights(module: ir.Operation) -> None:
 
 def _widen(conv: Generic, target: TargetView) -> None:
     number = _weights(conv)
-    extension = None if number is None else _extension(conv.block.arguments[number])
+    extension = None if number is None else extension_of(conv.block.arguments[number])
     if number is None or extension is None or not multiplies_halves(str(element_of(conv.inputs[number])), 1, target):
         return
     weights, f32 = conv.inputs[number], ir.F32Type.get()
@@ -51,9 +51,7 @@ def _widen(conv: Generic, target: TargetView) -> None:
     with ir.InsertionPoint(conv.op), conv.op.location:
         wide = build_generic([weights], [empty(shape, f32)], maps, loops, lambda half, _: [arith.extf(f32, half)])
     conv.op.operands[number] = wide.results[0]
-    argument = extension.operands[0]
-    argument.set_type(f32)
-    replace(extension, [argument])
+    take_extended(extension)
 
 
 def _weights(conv: Generic) -> int | None:
@@ -66,10 +64,3 @@ def _weights(conv: Generic) -> int | None:
     channels = summed_channels(pixels, weights, [kind == PARALLEL for kind in conv.iterators])
     beside = any(len(dims) > 1 for e in pixels.results if lane in (dims := used_dims(e)))
     return 1 - moving[0] if beside and all(conv.extents[d] == 1 for d in channels) else None
-
-
-def _extension(argument: ir.BlockArgument) -> ir.Operation | None:
-    """What extends a half to f32, where nothing else reads it."""
-    uses = [use.owner.operation for use in argument.uses]
-    extends = len(uses) == 1 and uses[0].name == "arith.extf" and isinstance(uses[0].results[0].type, ir.F32Type)
-    return uses[0] if extends else None

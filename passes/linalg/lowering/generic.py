@@ -14,7 +14,7 @@ from ...common.affine import dim_position, index_at, maps_attr, read_maps
 from ...common.combiner import SEQUENTIAL
 from ...common.contraction import summed_product
 from ...common.index_expression import cuts, loops_of
-from ...common.rewriting import create, defining_op, element_of, segments, shape_of, value_of
+from ...common.rewriting import create, defining_op, element_of, replace, segments, shape_of, value_of
 from ...common.scalars import signless
 
 PARALLEL, REDUCTION = "parallel", "reduction"
@@ -181,6 +181,20 @@ class Generic:
     @property
     def trips(self) -> int:
         return prod(self.extents)
+
+
+def extension_of(argument: ir.BlockArgument) -> ir.Operation | None:
+    """What extends an argument of a body to f32, where nothing else reads it."""
+    uses = [use.owner.operation for use in argument.uses]
+    extends = len(uses) == 1 and uses[0].name == "arith.extf" and isinstance(uses[0].results[0].type, ir.F32Type)
+    return uses[0] if extends else None
+
+
+def take_extended(extension: ir.Operation) -> None:
+    """Has the body take, of the argument that is extended, what it is extended to."""
+    argument = extension.operands[0]
+    argument.set_type(extension.results[0].type)
+    replace(extension, [argument])
 
 
 @ReadOnce

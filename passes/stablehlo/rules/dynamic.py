@@ -39,7 +39,7 @@ def _known_dims(op: ir.Operation) -> Values:
     known = [constants.constant_index(index) if extent != size else None for index, extent, size in zip(indices, shape, sizes)]
     if all(start is None for start in known):
         return None
-    starts = [min(max(start or 0, 0), extent - size) if start is not None else 0 for start, extent, size in zip(known, shape, sizes)]
+    starts = [0 if start is None else min(max(start, 0), extent - size) for start, extent, size in zip(known, shape, sizes)]
     cut = build.slice_(
         x, starts, [start + size if k is not None else extent for k, start, extent, size in zip(known, starts, shape, sizes)]
     )
