@@ -1,6 +1,6 @@
 """Files under the user's cache directory, named by what they were made from.
 
-    ~/.cache/hloom/<kind>/<key>     or $HLOOM_CACHE_DIR/<kind>/<key>
+    ~/.cache/hloom/<kind>/<key>     or $HLOOM_CACHE_DIR/<kind>/<key>; HLOOM_CACHE=0: nowhere
 
 An entry is its payload behind the payload's SHA-256. It is written under another name and moved into place, so readers see it whole or
 not at all; one that is damaged or not this user's own (cache_folder.py) counts as absent. Where the directory cannot be written nothing is
@@ -24,6 +24,11 @@ _MOST_BYTES = 1 << 30
 """The bytes that the entries of one kind may have together."""
 
 
+def is_off() -> bool:
+    """Whether the user wants nothing read from the cache, and nothing kept."""
+    return os.environ.get("HLOOM_CACHE") == "0"
+
+
 def cache_directory() -> Path:
     """Where entries are kept: HLOOM_CACHE_DIR, else hloom's folder in the user's cache directory."""
     if chosen := os.environ.get("HLOOM_CACHE_DIR"):
@@ -32,7 +37,12 @@ def cache_directory() -> Path:
 
 
 def entries_folder(kind: str, *, create: bool = False) -> Path | None:
-    """Where entries of that kind are, if the place can be trusted (cache_folder.py). Raises CompileError, and OSError on `create`."""
+    """Where entries of that kind are, if the cache is on and the place can be trusted (cache_folder.py).
+
+    Raises CompileError, and OSError on `create`.
+    """
+    if is_off():
+        return None
     named = "HLOOM_CACHE_DIR" in os.environ
     try:
         whole = cache_directory()

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch.fx import Graph, GraphModule, Node
 
-from ..cache import entries_folder, key_of
+from ..cache import entries_folder, is_off, key_of
 from ..frontends.torch_arrays import as_array
 from ..simulation import split_target
 from ..versions import versions
@@ -70,7 +70,7 @@ def about(target: Any, policy: Any, bind: bool, tune: bool | float) -> About | N
 
 def are_off() -> bool:
     """Whether the user wants no caches."""
-    return bool(torch.compiler.config.force_disable_caches)
+    return is_off() or bool(torch.compiler.config.force_disable_caches)
 
 
 def is_told_by_torch(module: GraphModule) -> bool:

@@ -293,11 +293,11 @@ def test_what_dynamo_keeps_holds_for_the_same_source_target_options_and_programs
     assert traced() == [2, target]
 
 
-@pytest.mark.parametrize("variable", ["HLOOM_DEBUG", "off"])
+@pytest.mark.parametrize("variable", ["HLOOM_DEBUG", "HLOOM_CACHE", "off"])
 def test_nothing_is_kept_for_who_looks_on_or_wants_no_cache(compiles, tmp_path, monkeypatch, variable):
     x = torch.randn(3)
     if variable != "off":
-        monkeypatch.setenv(variable, f"dump={tmp_path / 'dump'}")
+        monkeypatch.setenv(variable, {"HLOOM_DEBUG": f"dump={tmp_path / 'dump'}", "HLOOM_CACHE": "0"}[variable])
     with torch.compiler.config.patch(force_disable_caches=variable == "off"):  # monkeypatch would take the setting away for good
         again(torch.sin, x)
         again(torch.sin, x)

@@ -57,6 +57,14 @@ def test_whoever_looks_on_sees_the_compile(compiles, monkeypatch, tmp_path, aske
     assert len(compiles) == 2
 
 
+def test_it_can_be_turned_off(compiles, monkeypatch, tmp_path):
+    compiled()
+    monkeypatch.setenv("HLOOM_CACHE", "0")
+    compiled()
+    compiled(size=9)
+    assert len(compiles) == 3 and len(list((tmp_path / "cache").rglob("*.hloom"))) == 1
+
+
 def test_a_damaged_entry_is_made_again(compiles, tmp_path):
     compiled()
     (entry,) = (tmp_path / "cache" / "programs").iterdir()
