@@ -19,9 +19,10 @@ Where an instruction multiplies several neighbours in depth, pairs of bf16 or fo
 split-init, which comes after, moves what stands before the barrier into @init and drops the barrier; the planner clones what stands behind
 it into the convolution's group, where it becomes an index (fold-views). Must hold: channels-last has run; bound arguments carry
 `hloom.bound`. Declined: weights given at each call, convolutions without a direct kernel (support/direct_convolution.py), one
-channel a group, or so few that groups share a register. Other groups that are no whole blocks are a block each. Weights of one block in
-all lie right. Blocks of f32 and f64 are no wider than those of pack-weights, which the kernel reads from front to back; those of 1x1 of
-stride 1, which a product of matrices reads, are as wide, and so is one block whose last features share a register with steps of the sum.
+channel a group, or so few that groups share a register. Other groups that are no whole blocks are a block each; those of one such
+pair or quad of channels lie channel by channel, for nothing would tell that it is one. Weights of one block in all lie right. Blocks of
+f32 and f64 are no wider than those of pack-weights, which the kernel reads from front to back; those of 1x1 of stride 1, which a product
+of matrices reads, are as wide, and so is one block whose last features share a register with steps of the sum.
 """
 
 from __future__ import annotations
@@ -59,7 +60,9 @@ def pack_filters(module: ir.Operation, *, block: int = 32) -> None:
         is_product = set(conv.filter[2:]) == set(conv.window_strides) == {1}
         whole = panel if is_product or (features < panel and _has_spare_lanes(op, conv, features, target)) else min(panel, block)
         width = whole if features % whole == 0 or conv.groups == 1 else features
-        count = lane_elements(op) if conv.filter[1] % lane_elements(op) == 0 else 1
+        count = lane_elements(op)
+        if conv.filter[1] % count or (conv.groups > 1 and conv.filter[1] == count):
+            count = 1
         if width == 1 or (count == 1 and conv.groups == 1 and features <= whole):
             continue
         if (weights, width, count) not in packed:

@@ -107,6 +107,13 @@ LAYERS = [
     Layer((8, 17), 12, 24, (3, 3), padding=around(1), groups=12, stride=2, batch=2, first=False),
     Layer((12, 19), 3, 5, (3, 3), padding=around(1), first=False),
     Layer((40,), 12, 8, (5,), padding=around(2, 1), groups=2, first=False),
+    # few features of windows far apart, or of short lines
+    Layer((33, 32), 6, 5, (8, 8), stride=8, batch=2),
+    Layer((28, 31), 16, 12, (5, 7), stride=4, padding=around(2), first=False),
+    Layer((7, 6), 24, 9, (3, 3), padding=around(1), groups=3, batch=2),
+    Layer((6, 8, 7), 4, 6, (2, 3, 2), stride=3, first=False),
+    # pairs of channels
+    Layer((14, 9), 8, 64, (5, 5), padding=around(2), groups=4, batch=2),
 ]
 
 LINES = [

@@ -17,10 +17,13 @@ from ...common.winograd import TAPS, tiles_along
 from ...library_calls.conv import ELEMENTS, Conv, conv_of
 from .build import element_of
 from .dimensions import ConvDims
+from .line_convolution import suits_lines
 
 _ELEMENTS = (*ELEMENTS, "f64", "i8", "ui8", "i16", "i32")
 WINOGRAD_BLOCK = 32
 """Features of a block of transformed weights."""
+_FEWEST_FEATURES = 3
+"""Where lines do not suit either: of fewer, sums over the lanes take less time than idle ones."""
 _LEAST_CHANNELS, _LEAST_FEATURES = 8, 16
 _LINE = 16
 """Channels that are transformed together."""
@@ -35,8 +38,9 @@ _PRODUCT = 0.8
 def direct_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
     """Sizes of a convolution that the direct kernel computes; None for others.
 
-    Its features are at least a vector of sums, in each group or as groups of one channel or few. AMX has its own kernels of bf16 and of
-    bytes. Groups of the batch, as the gradient by the weights of a grouped convolution has them, are of one channel or few.
+    Its features are at least a vector of sums, in each group or as groups of one channel or few. Fewer floats, of which lanes stay idle,
+    where lines of pixels would not suit either: windows far apart, and short lines. AMX has its own kernels of bf16 and of bytes. Groups of
+    the batch, as the gradient by the weights of a grouped convolution has them, are of one channel or few.
     """
     batch_groups = integer(op, "batch_group_count") if op.name == "stablehlo.convolution" else 1
     conv = conv_of(op, _ELEMENTS, (batch_groups,)) if target.kind == "cpu" else None
@@ -46,7 +50,9 @@ def direct_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
     alone = conv.input[1] == conv.groups == features or conv.input[0] == batch_groups == features
     if alone or shares_lanes(op, conv, target):
         return conv if features >= lanes else None
-    return conv if batch_groups == 1 and features // conv.groups >= lanes else None
+    each = features // conv.groups
+    few = each >= _FEWEST_FEATURES and isinstance(element_of(op.operands[0]), ir.FloatType) and suits_lines(op, target) is None
+    return conv if batch_groups == 1 and (each >= lanes or few) else None
 
 
 def shares_lanes(op: ir.Operation, conv: Conv, target: TargetView) -> bool:

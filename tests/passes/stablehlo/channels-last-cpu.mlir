@@ -116,14 +116,33 @@ func.func @gradient_of_each_channel(%x: tensor<4x16x8x8xf32>, %z: tensor<4x16x8x
   return %0 : tensor<16x1x3x3xf32>
 }
 
-// Declined: Fewer output channels than a vector has lanes.
+// Declined: Fewer output channels than a vector has lanes, and lines that fill it.
 // CHECK-LABEL: func.func @few(
 // CHECK-NOT: stablehlo.transpose
 // CHECK: return
-func.func @few(%x: tensor<1x16x8x8xf32>, %w: tensor<3x16x3x3xf32>) -> tensor<1x3x6x6xf32> {
+func.func @few(%x: tensor<1x16x16x16xf32>, %w: tensor<3x16x3x3xf32>) -> tensor<1x3x14x14xf32> {
   %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {}
-    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x8x8xf32>, tensor<3x16x3x3xf32>) -> tensor<1x3x6x6xf32>
-  return %0 : tensor<1x3x6x6xf32>
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x16x16xf32>, tensor<3x16x3x3xf32>) -> tensor<1x3x14x14xf32>
+  return %0 : tensor<1x3x14x14xf32>
+}
+
+// Declined: Two.
+// CHECK-LABEL: func.func @two(
+// CHECK-NOT: stablehlo.transpose
+// CHECK: return
+func.func @two(%x: tensor<1x16x32x32xf32>, %w: tensor<2x16x4x4xf32>) -> tensor<1x2x8x8xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [4, 4]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x32x32xf32>, tensor<2x16x4x4xf32>) -> tensor<1x2x8x8xf32>
+  return %0 : tensor<1x2x8x8xf32>
+}
+
+// Changed: Few, of windows far apart: lanes stay idle, but pixels would have to be gathered.
+// CHECK-LABEL: func.func @few_patches(
+// CHECK: stablehlo.convolution({{.*}}) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]
+func.func @few_patches(%x: tensor<1x16x32x32xf32>, %w: tensor<3x16x4x4xf32>) -> tensor<1x3x8x8xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [4, 4]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x32x32xf32>, tensor<3x16x4x4xf32>) -> tensor<1x3x8x8xf32>
+  return %0 : tensor<1x3x8x8xf32>
 }
 
 // Unchanged: The channels are last.

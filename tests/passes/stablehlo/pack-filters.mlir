@@ -147,3 +147,18 @@ func.func @main(%x: tensor<1x8x8x16xf32>, %w: tensor<3x3x16x40xf32> {hloom.bound
     {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x8x16xf32>, tensor<3x3x16x40xf32>) -> tensor<1x6x6x40xf32>
   return %0 : tensor<1x6x6x40xf32>
 }
+
+// -----
+
+// Changed: A group of two channels of bf16 is a block each, channel by channel: there is one pair.
+// CHECK-LABEL: func.func @main(
+// CHECK-SAME: %[[W:[a-z0-9]+]]: tensor<3x3x2x64xbf16>
+// CHECK: %[[R:.*]] = stablehlo.reshape %[[W]] : (tensor<3x3x2x64xbf16>) -> tensor<3x3x2x4x16xbf16>
+// CHECK: stablehlo.transpose %[[R]], dims = [3, 0, 1, 2, 4] : {{.*}} -> tensor<4x3x3x2x16xbf16>
+module attributes {hloom.target = {bf16_dot = true}} {
+  func.func @main(%x: tensor<1x14x14x8xbf16>, %w: tensor<3x3x2x64xbf16> {hloom.bound}) -> tensor<1x12x12x64xbf16> {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+      {batch_group_count = 1 : i64, feature_group_count = 4 : i64} : (tensor<1x14x14x8xbf16>, tensor<3x3x2x64xbf16>) -> tensor<1x12x12x64xbf16>
+    return %0 : tensor<1x12x12x64xbf16>
+  }
+}
