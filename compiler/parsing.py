@@ -9,6 +9,7 @@ from torch_mlir import ir
 
 from hloom.passes.common.rewriting import walk
 from hloom.passes.errors import ParseError
+from hloom.runtime.artifact import MAGIC
 
 UNNAMED = "-"  # what MLIR calls text that comes from no file
 BYTECODE_MAGIC = b"ML\xefR"
@@ -29,7 +30,18 @@ def decode(source: bytes) -> str:
     try:
         return source.decode()
     except UnicodeDecodeError as error:
-        raise ParseError(f"neither MLIR bytecode nor UTF-8 text: byte {error.start} is {source[error.start]:#04x}") from None
+        raise _no_text(source, error.start) from None
+
+
+def _no_text(source: bytes, at: int) -> ParseError:
+    """The error for what is no UTF-8 from that byte on."""
+    if source.startswith(MAGIC):
+        return ParseError("this is a compiled program, no MLIR", remedy="give it to hloom-run or hloom-explain, or to hloom.load")
+    inner = source.find(BYTECODE_MAGIC)
+    if inner > 0:
+        remedy = "give that program alone; of what jax.export serialized, it is the Exported's mlir_module_serialized"
+        return ParseError(f"not MLIR, but something that holds a program, from byte {inner} on", remedy=remedy)
+    return ParseError(f"neither MLIR bytecode nor UTF-8 text: byte {at} is {source[at]:#04x}")
 
 
 def parse_module(source: str | bytes, context: ir.Context, name: str = UNNAMED) -> ir.Module:

@@ -9,13 +9,16 @@
 from __future__ import annotations
 
 import re
+import sys
 import zipfile
 from collections.abc import Sequence
+from io import BufferedReader
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
-from hloom.runtime.artifact import MAGIC
+from hloom.runtime.artifact import MAGIC, Artifact
 from hloom.runtime.comparison import random_array
 from hloom.runtime.dtypes import NAMES, NARROW, dtype_name
 from hloom.runtime.errors import ArityError, DtypeError, InputError, MissingFileError, ShapeError
@@ -80,7 +83,8 @@ def _value(text: str, spec: TensorSpec) -> np.ndarray:
             values = np.array([complex(word) for word in words])
         else:
             values = np.array([float(word) for word in words])
-        array = values.astype(spec.numpy_dtype)
+        with np.errstate(over="ignore"):  # 1e40 is infinite in f32
+            array = values.astype(spec.numpy_dtype)
     except (ValueError, KeyError, OverflowError):
         raise DtypeError(f"{text!r} has values that are not {spec.dtype}") from None
     if array.size == 1:
@@ -146,7 +150,7 @@ def _require_fit(dtype: str, shape: tuple[int, ...], spec: TensorSpec) -> None:
 def is_artifact(path: str) -> bool:
     """Whether a tool's argument names a .hloom file, by its name or its first bytes. `-` is stdin, whatever files there are."""
     if path == "-":
-        return False
+        return cast(BufferedReader, sys.stdin.buffer).peek(len(MAGIC)).startswith(MAGIC)
     if path.endswith(".hloom"):
         return True
     try:
@@ -154,6 +158,11 @@ def is_artifact(path: str) -> bool:
             return file.read(len(MAGIC)) == MAGIC
     except OSError:
         return False
+
+
+def load_artifact(path: str) -> Artifact:
+    """What a .hloom file holds, or stdin for "-". Raises ExecutionErrors."""
+    return Artifact.of("stdin", sys.stdin.buffer.read()) if path == "-" else Artifact.load(path)
 
 
 def indices(text: str, count: int) -> list[int]:

@@ -28,7 +28,7 @@ from hloom.runtime.suggestions import suggestions_text
 from . import _fail_on
 from ._common import ToolParser, compilation, read_input, run_tool, write_output
 from ._shapes import only, wanted_shapes
-from ._values import is_artifact
+from ._values import is_artifact, load_artifact
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -82,7 +82,7 @@ def _reports(options: argparse.Namespace) -> dict[str, Report]:
 
 
 def _of_file(path: str, options: argparse.Namespace) -> dict[str, Report]:
-    artifact = Artifact.load(path)
+    artifact = load_artifact(path)
     if not has_entries(artifact):
         return {options.function: Report.of(_of_shapes(artifact, options).manifest)}
     parts = unpacked_entries(artifact)

@@ -29,7 +29,6 @@ from typing import Any
 
 import numpy as np
 
-from hloom.runtime.artifact import Artifact
 from hloom.runtime.comparison import conditioned, difference, neighbours
 from hloom.runtime.entries import entry_of, has_entries, loaded
 from hloom.runtime.errors import ExecutionError
@@ -40,7 +39,7 @@ from hloom.runtime.profile import profile
 from ._common import ToolParser, compilation_of, read_input, run_tool, warn_idle_rules
 from ._counters import print_counters
 from ._shapes import only, programs, wanted_shapes
-from ._values import is_artifact, read_values, write_value
+from ._values import is_artifact, load_artifact, read_values, write_value
 
 Arrays = Sequence[np.ndarray]
 
@@ -144,7 +143,7 @@ class _Run:
 
     def _loaded(self) -> Executable:
         """The file's program; of one of several entries, --entry's; of one of several shapes, that for the shapes of the inputs."""
-        artifact = Artifact.load(self.options.program)
+        artifact = load_artifact(self.options.program)
         exe = loaded(entry_of(artifact, self.options.function) if has_entries(artifact) else artifact, self._device())
         if isinstance(exe, Executable):
             return exe

@@ -193,6 +193,18 @@ def test_an_algorithm_of_dots_that_xla_has_on_no_cpu(entry) -> None:
     np.testing.assert_allclose(np.asarray(entry(attention, x)(x), np.float64), wanted, atol=2e-3)
 
 
+def test_products_of_sparse_matrices() -> None:
+    """JAX would call a function of its own library."""
+    sparse = pytest.importorskip("jax.experimental.sparse")
+    dense = np.where(np.arange(20.0).reshape(4, 5) % 3 == 0, np.arange(20.0).reshape(4, 5), 0).astype(np.float32)
+    matrix, x = sparse.BCSR.fromdense(dense), np.arange(10, dtype=np.float32).reshape(5, 2)
+
+    def product(data, indices, starts, x):
+        return sparse.BCSR((data, indices, starts), shape=dense.shape) @ x
+
+    np.testing.assert_array_equal(hloom.compile(product, *(given := (matrix.data, matrix.indices, matrix.indptr, x)))(*given), dense @ x)
+
+
 def test_an_export_for_several_platforms() -> None:
     """JAX gives such a program the platform's number before its arguments."""
 

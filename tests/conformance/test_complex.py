@@ -124,6 +124,8 @@ def test_powers(interpreter, element):
     p.check(
         "of zero", p.op("power", [p.input(zero), p.input(np.array([0, 1, 2 + 1j, 0.5], base.dtype))]), np.array([1, 0, 0, 0], base.dtype)
     )
+    infinite, real = p.input(np.full(4, np.inf, base.dtype)), p.input(np.array([2.5, -2, 1, 0], base.dtype))
+    p.check("of infinity", p.op("power", [infinite, real]), np.array([np.inf, 0, np.inf, 1], base.dtype))
     p.verify(interpreter, cpu_only=element == "complex<f64>")
 
 

@@ -88,13 +88,13 @@ def logistic(z: Complex) -> Complex:
 def power(x: Complex, y: Complex) -> Complex:
     """|x|^c·e^(-d·θ) at the angle d·log |x| + c·θ, for y = c + di and the angle θ of x.
 
-    x^0 is 1 for any x, and 0^y is 0 for a positive real part of y.
+    x^0 is 1 for any x, 0^y is 0 for a positive real part of y, and of +inf a real power is real: inf or 0.
     """
     c, d = y
     angle, log_of = x[1].function("atan2", x[0]), log_size(x)
     size, factor = growth(c * log_of - d * angle)
-    turn = d * log_of + c * angle
-    whole = size * turn.function("cosine") * factor, size * turn.function("sine") * factor
+    turn = d.equals(0.0).pick(0.0, d * log_of) + c * angle  # log |x| may be infinite, and so may the size
+    whole = size * turn.function("cosine") * factor, turn.equals(0.0).pick(turn, size * turn.function("sine") * factor)
     one = c.equals(0.0) & d.equals(0.0)
     vanishes = x[0].equals(0.0) & x[1].equals(0.0) & (c > 0.0)
     real, imaginary = pick(vanishes, (c.like(0.0), c.like(0.0)), whole)
