@@ -112,7 +112,7 @@ def _covering(length: int) -> list[int]:
 
 
 def _factors(length: int) -> list[int]:
-    """Lengths of parts whose product is `length`, its prime factors merged while they stay short; empty if one is too long."""
+    """Lengths of two or more parts whose product is `length`, its prime factors merged while they stay short; empty if one is too long."""
     primes, rest, prime = [], length, 2
     while rest > 1:
         if rest % prime:
@@ -120,13 +120,13 @@ def _factors(length: int) -> list[int]:
             continue
         primes.append(prime)
         rest //= prime
-    parts = [1]
+    parts: list[int] = []
     for factor in primes:
-        if parts[-1] * factor <= _RADIX:
+        if parts and parts[-1] * factor <= _RADIX:
             parts[-1] *= factor
         else:
             parts.append(factor)
-    return parts if max(parts) <= _LONGEST_PART and len(parts) > 1 else []
+    return parts if len(parts) > 1 and max(parts) <= _LONGEST_PART else []
 
 
 def _window(op: ir.Operation, value: ir.Value, init: ir.Value, dim: int, length: int, step: int, pairs: list[tuple[int, int]]) -> ir.Value:

@@ -124,12 +124,12 @@ func.func @sliding(%x: tensor<100xf32>) -> tensor<100xf32> {
 
 // -----
 
-// Declined: an initial value that is not neutral, a prime length, strides, a short window.
+// Declined: an initial value that is not neutral, a prime length (a short one, too), strides, a short window.
 // CHECK-LABEL: func.func @declined(
-// CHECK-COUNT-4: "stablehlo.reduce_window"
+// CHECK-COUNT-5: "stablehlo.reduce_window"
 // CHECK-NOT: "stablehlo.reduce_window"
 // CHECK: return
-func.func @declined(%x: tensor<100xf32>) -> (tensor<100xf32>, tensor<64xf32>, tensor<35xf32>, tensor<85xf32>) {
+func.func @declined(%x: tensor<100xf32>) -> (tensor<100xf32>, tensor<64xf32>, tensor<70xf32>, tensor<35xf32>, tensor<85xf32>) {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %one = stablehlo.constant dense<1.0> : tensor<f32>
   %0 = "stablehlo.reduce_window"(%x, %one) <{padding = dense<[[99, 0]]> : tensor<1x2xi64>, window_dimensions = array<i64: 100>}> ({
@@ -142,6 +142,11 @@ func.func @declined(%x: tensor<100xf32>) -> (tensor<100xf32>, tensor<64xf32>, te
     %s = stablehlo.add %a, %b : tensor<f32>
     stablehlo.return %s : tensor<f32>
   }) : (tensor<100xf32>, tensor<f32>) -> tensor<64xf32>
+  %4 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 31>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<100xf32>, tensor<f32>) -> tensor<70xf32>
   %2 = "stablehlo.reduce_window"(%x, %zero) <{window_dimensions = array<i64: 32>, window_strides = array<i64: 2>}> ({
   ^bb0(%a: tensor<f32>, %b: tensor<f32>):
     %s = stablehlo.add %a, %b : tensor<f32>
@@ -152,7 +157,7 @@ func.func @declined(%x: tensor<100xf32>) -> (tensor<100xf32>, tensor<64xf32>, te
     %s = stablehlo.add %a, %b : tensor<f32>
     stablehlo.return %s : tensor<f32>
   }) : (tensor<100xf32>, tensor<f32>) -> tensor<85xf32>
-  return %0, %1, %2, %3 : tensor<100xf32>, tensor<64xf32>, tensor<35xf32>, tensor<85xf32>
+  return %0, %1, %4, %2, %3 : tensor<100xf32>, tensor<64xf32>, tensor<70xf32>, tensor<35xf32>, tensor<85xf32>
 }
 
 // -----
