@@ -50,6 +50,7 @@ register_bundle(
         "fuse-horner",
         "split-loops",
         "collapse-loop-dims",
+        "split-loops",
         "fold-views",
         "destination-passing-style",
     ),

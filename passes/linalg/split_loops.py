@@ -202,13 +202,19 @@ def _divide(borders: Iterable[int]) -> bool:
 
 
 def _turns(nest: Generic) -> list[tuple[int, set[int]]]:
-    """(loop, steps) of the loops along which the body chooses a few values in turn, and how many they are."""
-    found: dict[int, set[int]] = {}
+    """(loop, steps) of the loops along which the body chooses a few values in turn, and how many they are; and of those that walk lines one
+    after the other, of which it reads parts."""
+    turns: dict[int, set[int]] = {}
+    lines: list[tuple[int, set[int]]] = []
     for op in walk(nest.op, lambda op: op.name in _DIVISIONS):
         index, count = producer(op.operands[0], "linalg.index"), constant_integer(op.operands[1])
-        if index is not None and count is not None and 1 < count <= _MOST_TURNS:
-            found.setdefault(integer(index, "dim"), set()).add(count)
-    return list(found.items())
+        if index is None or count is None:
+            continue
+        if 1 < count <= _MOST_TURNS:
+            turns.setdefault(integer(index, "dim"), set()).add(count)
+        elif count > _MOST_TURNS:
+            lines.append((integer(index, "dim"), {count}))
+    return [*turns.items(), *(lines if walk(nest.op, "tensor.extract") else [])]
 
 
 def _lines(nest: Generic) -> list[tuple[int, set[int]]]:

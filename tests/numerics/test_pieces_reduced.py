@@ -29,6 +29,8 @@ MOVEMENTS = {
     "apart": lambda np, x: np.stack([x, 0 * x, 0 * x], -1).reshape(37, 213)[:, 4:-2],
     "repeated backwards": lambda np, x: np.repeat(x, 2, 1)[:, ::-1][:, 3:],
     "padded": lambda np, x: np.pad(x, ((2, 1), (3, 5)), constant_values=3),
+    "padded, in rows of another length": lambda np, x: np.pad(x, ((2, 1), (3, 5))).reshape(79, 40),
+    "joined, in rows of another length": lambda np, x: np.concatenate([x, x[:, :9]], 1).reshape(80, 37)[1:],
     "backwards": lambda np, x: np.concatenate([x, x[:, :9]], 1)[:, ::-1],
 }
 REDUCTIONS = {

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
 from ...common.axes import KEPT_COLUMNS
-from ...common.index_expression import dims_of, linearise, substitute
-from .axes import Signature
+from ...common.index_expression import Atom, Expr, dims_of, linearise, substitute
+from .axes import Signature, var
 from .codes import Code, DecisionCode
-from .group import Group, Union
+from .group import Group, Image, Union
 from .records import Value
 
 
@@ -34,6 +34,8 @@ class Limits:
     column_sums: int = 0
 
 
+_MOST_LEFT = 4
+"""A value of which a part is read is computed whole, if it has at most so many elements for each that is read."""
 MOST_IN_TURN = 8
 """So many elements in the innermost dimension are computed one after the other for many lanes (vector/nests/turns.py)."""
 
@@ -80,7 +82,7 @@ def checked(union: Union, p: Group, c: Group, values: Sequence[Value], limits: L
     """What holds of any group: size, rows that fit, results that follow the tiles, no buffer both overwritten and read elsewhere."""
     refusal = _unshared(union, p, c, limits)
     refusal = refusal or (_no_epilogue(union, p, c, values) if limits.linear_epilogues else None)
-    refusal = refusal or (_chosen_across(union, p, c) or _scanned_in_pieces(union, p, c, values) if limits.chosen_in_lanes else None)
+    refusal = refusal or (_chosen_across(union, p, c) or _read_in_pieces(union, p, c, values) if limits.chosen_in_lanes else None)
     if refusal is not None:
         return refusal
     if union.instances > limits.instances or union.instances > 16 + limits.instances_per_op * (p.ops + c.ops):
@@ -106,17 +108,57 @@ def checked(union: Union, p: Group, c: Group, values: Sequence[Value], limits: L
     return union
 
 
-def _scanned_in_pieces(union: Union, p: Group, c: Group, values: Sequence[Value]) -> Refusal | None:
-    """Why a scan does not read at quotients and remainders of its steps what does not follow one another: a plain loop is split into loops
-    without any, one whose steps are taken in order is not."""
-    if not (c.scans and p.iterates):
+def _read_in_pieces(union: Union, p: Group, c: Group, values: Sequence[Value]) -> Refusal | None:
+    """Why `c` does not read element by element what it could have side by side: at quotients and remainders that are of several of its
+    loops together, as behind a reshape whose dims have no factor in common. A scan does at none of its steps: those are taken in order,
+    where a plain loop is split. So is one that walks whole lines, one after the other."""
+    if not p.iterates or not (c.reductions or c.scans or c.iterates):
         return None
     reduced = {i for i, axis in union.axes.items() if axis.reduced}
-    read = ((s, values[v].shape) for v, signatures in p.reads.items() for s in signatures)
-    places = (linearise(substitute(signature, image), shape) for signature, shape in read for image in union.images)
-    if any(atom.kind in ("div", "mod") and not reduced.isdisjoint(atom.dims) for place in places for atom, _ in place.terms):
+    bent = [image for image in union.images if not _is_straight(image.values())]
+    read = ((s, values[v].shape, bent if _is_straight(s) else union.images) for v, signatures in p.reads.items() for s in signatures)
+    divided = _divided(linearise(substitute(s, image), shape) for s, shape, images in read for image in images)
+    if c.scans and any(not reduced.isdisjoint(atom.dims) for atom in divided):
         return Refusal(Code.NOT_TILEABLE, "a scan would read its row in pieces, element by element")
+    mixed = [atom for atom in divided if len(atom.dims) > 1 and not atom.parts[0].depends_on("opaque")]
+    if mixed and prod(p.extents(p.parallel)) > _MOST_LEFT * sum(_points(image, union) for image in union.images):
+        return None  # most of what `p` computes is not read
+    between = _divided(linearise(s, values[v].shape) for v in union.edge for s in c.reads[v]) if mixed else []
+    if any(len(atom.dims) > 1 for atom in between):
+        return None  # so they are without what `p` computes
+    if mixed and not (c.iterates and p.chooses and _walks_lines(mixed, p, c, values)):
+        return Refusal(Code.NOT_TILEABLE, "lines would be read in pieces, element by element")
     return None
+
+
+def _points(image: Image, union: Union) -> int:
+    return prod(union.axes[axis].extent for axis in dims_of(tuple(image.values())))
+
+
+def _is_straight(point: Iterable[Expr]) -> bool:
+    return all(index.is_linear for index in point)
+
+
+def _divided(places: Iterable[Expr]) -> list[Atom]:
+    return [atom for place in places for atom, _ in place.terms if not atom.is_plain]
+
+
+def _walks_lines(divided: Sequence[Atom], p: Group, c: Group, values: Sequence[Value]) -> bool:
+    """Whether all that a plain loop reads, beside what `p` makes, and writes lies as its axes do, and the quotients are of its place and
+    count whole lines."""
+    extents = c.extents(c.parallel)
+    place = linearise([var(axis, extent) for axis, extent in zip(c.parallel, extents)], extents)
+    steps = {atom.number: step for atom, step in place.terms}
+    counts = all(
+        not part.constant
+        and all(term.kind == "dim" and steps.get(term.number) == step for term, step in part.terms)
+        and (part.high + 1) % atom.number == 0
+        for atom in divided
+        for part in atom.parts
+    )
+    read = ((signature, value) for value, signatures in c.reads.items() if value not in p.results for signature in signatures)
+    at = (*read, *((signature, value) for value, signature in c.results.items()))
+    return counts and all(not dims_of(signature) or linearise(signature, values[value].shape) == place for signature, value in at)
 
 
 def _chosen_across(union: Union, p: Group, c: Group) -> Refusal | None:

@@ -444,3 +444,31 @@ func.func private @repeated(%y: tensor<4x7xf32>, %x: tensor<4x7x9xf32>) -> (tens
   } -> (tensor<4x35xf32>, tensor<4xf32>)
   return %a, %r#0, %r#1 : tensor<4x28xf32>, tensor<4x35xf32>, tensor<4xf32>
 }
+
+// -----
+
+// The lines of what is padded have a loop, whatever dims they have in the end (collapse-loop-dims has joined these).
+// CHECK-LABEL: func.func private @lines
+// CHECK: linalg.generic {{.*}}["parallel", "parallel"]} outs(%{{.*}} : tensor<38x33xf32>)
+// CHECK-NOT: arith.remui
+// CHECK: linalg.yield
+#line = affine_map<(d0) -> (d0)>
+func.func private @lines(%x: tensor<38x30xf32>) -> tensor<33x38xf32> attributes {hloom.kind = "loop"} {
+  %zero = arith.constant 0.0 : f32
+  %c33 = arith.constant 33 : index
+  %c29 = arith.constant 29 : index
+  %e = tensor.empty() : tensor<1254xf32>
+  %a = linalg.generic {indexing_maps = [#line], iterator_types = ["parallel"]} outs(%e : tensor<1254xf32>) {
+  ^bb0(%o: f32):
+    %0 = linalg.index 0 : index
+    %1 = arith.divui %0, %c33 : index
+    %2 = arith.remui %0, %c33 : index
+    %3 = arith.minsi %2, %c29 : index
+    %4 = arith.cmpi eq, %2, %3 : index
+    %5 = tensor.extract %x[%1, %3] : tensor<38x30xf32>
+    %6 = arith.select %4, %5, %zero : f32
+    linalg.yield %6 : f32
+  } -> tensor<1254xf32>
+  %r = tensor.expand_shape %a [[0, 1]] output_shape [33, 38] : tensor<1254xf32> into tensor<33x38xf32>
+  return %r : tensor<33x38xf32>
+}
