@@ -60,3 +60,19 @@ def test_gradients_of_sums_from_the_last():
         return (jnp.cumsum(jnp.tril(x[:, ::2]), 1) ** 2).sum()
 
     np.testing.assert_array_equal(hloom.compile(jax.grad(loss), x)(x), jax.jit(jax.grad(loss))(x))
+
+
+BLOCKS = {
+    "bits of columns": lambda np, x: np.packbits(x > 0, axis=0),
+    "weighted": lambda np, x: (x.T.reshape(70, 8, 5) * np.arange(5, dtype=np.float32)).sum(2),
+    "by their numbers": lambda np, x: (x.T.reshape(7, 10, 40) + np.arange(10, dtype=np.float32)[:, None]).max((0, 2)),
+    "squared": lambda np, x: (x.T.reshape(14, 5, 4, 10) ** 2).sum((1, 3)),
+    "joined": lambda np, x: (x.T.reshape(35, 80) * 2).sum(1),
+}
+
+
+@pytest.mark.parametrize("blocks", BLOCKS)
+def test_blocks_of_columns(blocks):
+    x = np.random.default_rng(0).integers(-9, 9, (40, 70)).astype(np.float32)
+    found = hloom.compile(lambda x: BLOCKS[blocks](jnp, x), x)(x)
+    np.testing.assert_array_equal(found, BLOCKS[blocks](np, x))

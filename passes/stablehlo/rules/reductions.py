@@ -36,6 +36,7 @@ from ..support import build, constants
 from ..support.combining import combining_op
 from ..support.driver import Rule, with_region
 from .one_hot import sum_of_one_hot
+from .turned import of_turned
 
 _ANY_ORDER = ("add", "multiply", "maximum", "minimum", "and", "or", "xor")
 _MOST_PIECES = 256
@@ -154,6 +155,7 @@ REDUCTIONS: dict[str, list[Rule]] = {
         _of_pieces_apart,
         sum_of_one_hot,
         _of_transposed,
+        of_turned,
         _of_rows_in_order,
     ]
 }

@@ -251,3 +251,37 @@ func.func @not_stacked(%a: tensor<1x8xf32>, %b: tensor<2x8xf32>, %c: tensor<2x8x
   %2 = stablehlo.reduce(%t init: %zero) applies stablehlo.add across dimensions = [0] : (tensor<4x8xf32>, tensor<f32>) -> tensor<8xf32>
   return %0, %1, %2, %t : tensor<8xf32>, tensor<4xf32>, tensor<8xf32>, tensor<4x8xf32>
 }
+
+// What is computed of a transpose that is cut is computed, and reduced, in the order that it had before (packed bits of columns).
+// CHECK-LABEL: func.func @packed
+// CHECK-DAG: %[[CUT:.*]] = stablehlo.reshape %arg0 : (tensor<24x10xi32>) -> tensor<3x8x10xi32>
+// CHECK-DAG: %[[BITS:.*]] = stablehlo.broadcast_in_dim %arg1, dims = [1] : (tensor<8xi32>) -> tensor<3x8x10xi32>
+// CHECK: %[[MOVED:.*]] = stablehlo.shift_left %[[CUT]], %[[BITS]] : tensor<3x8x10xi32>
+// CHECK: stablehlo.reduce(%[[MOVED]] {{.*}} across dimensions = [1] : {{.*}} -> tensor<3x10xi32>
+// CHECK: stablehlo.transpose {{.*}} -> tensor<10x3xi32>
+func.func @packed(%x: tensor<24x10xi32>, %bits: tensor<8xi32>) -> tensor<10x3xi32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<24x10xi32>) -> tensor<10x24xi32>
+  %1 = stablehlo.reshape %0 : (tensor<10x24xi32>) -> tensor<10x3x8xi32>
+  %2 = stablehlo.broadcast_in_dim %bits, dims = [2] : (tensor<8xi32>) -> tensor<10x3x8xi32>
+  %3 = stablehlo.shift_left %1, %2 : tensor<10x3x8xi32>
+  %4 = stablehlo.reduce(%3 init: %zero) applies stablehlo.add across dimensions = [2] : (tensor<10x3x8xi32>, tensor<i32>) -> tensor<10x3xi32>
+  return %4 : tensor<10x3xi32>
+}
+
+// Declined: what joins dimensions, and what others read, too.
+// CHECK-LABEL: func.func @joined
+// CHECK: stablehlo.transpose %arg0
+// CHECK: across dimensions = [1] : (tensor<8x5xf32>
+// CHECK: across dimensions = [1, 2] : (tensor<5x2x4xf32>
+func.func @joined(%x: tensor<4x10xf32>) -> (tensor<8xf32>, tensor<5xf32>, tensor<5x2x4xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = stablehlo.transpose %x, dims = [1, 0] : (tensor<4x10xf32>) -> tensor<10x4xf32>
+  %1 = stablehlo.reshape %0 : (tensor<10x4xf32>) -> tensor<8x5xf32>
+  %2 = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8x5xf32>, tensor<f32>) -> tensor<8xf32>
+  %3 = stablehlo.transpose %x, dims = [1, 0] : (tensor<4x10xf32>) -> tensor<10x4xf32>
+  %4 = stablehlo.reshape %3 : (tensor<10x4xf32>) -> tensor<5x2x4xf32>
+  %5 = stablehlo.multiply %4, %4 : tensor<5x2x4xf32>
+  %6 = stablehlo.reduce(%5 init: %zero) applies stablehlo.add across dimensions = [1, 2] : (tensor<5x2x4xf32>, tensor<f32>) -> tensor<5xf32>
+  return %2, %6, %4 : tensor<8xf32>, tensor<5xf32>, tensor<5x2x4xf32>
+}
