@@ -3,10 +3,11 @@
 Dynamo makes sizes that changed symbols (SymInt): operands of the graph, and in the shapes of others. At a call they are known. The graph is
 traced again with them, and is then one of known shapes.
 
-Sizes may go on to change: a cache that grows by a token a call, sounds whose lengths are drawn. Each program that was made asks for more
-calls of the next set of sizes before it is worth one; until then PyTorch computes them, by the ops of the graph:
-    sets of sizes made     0 … 7    8    9   …   20
-    calls before one       1        8   16   …  104
+Sizes may go on to change: a cache that grows by a token a call, sounds whose lengths are drawn, tokens that a model drops. A program takes
+a second to make and spares milliseconds a call, so few are made before sizes are seen again, and each program that was made then asks for
+more calls of the next set of sizes before it is worth one; until then PyTorch computes them, by the ops of the graph:
+    sets of sizes made     0 … 2   3 … 7    8    9   …   20
+    calls before one           1       2    8   16   …  104
 
 A nested tensor (`torch.jagged`) is its values, its offsets and a SymInt that stands for the lengths of its rows, of no value even at a
 call. Such a one is traced as some number, and given back where the graph gives it back.
@@ -31,10 +32,12 @@ from .graph import is_open
 
 MOST = 64
 """Sets of sizes that are kept; the one that was used longest ago goes first."""
-AT_ONCE = 8
+AT_ONCE = 3
 """Sets of sizes that are compiled when they are first called."""
+AGAIN = 8
+"""Sets of sizes, with those, that are compiled when they are called again."""
 STEP = 8
-"""Further calls that each program asks for of the next set."""
+"""Further calls that each program beyond asks for of the next set."""
 _COUNTED = 1024
 """Sets of sizes whose calls are counted; of others nothing is known."""
 
@@ -45,7 +48,7 @@ def has_open_sizes(module: GraphModule) -> bool:
 
 
 _CHANGING = (
-    f"the sizes of a graph changed more than {AT_ONCE} times, and hloom compiles each set of sizes: PyTorch computes new ones until they "
+    f"the sizes of a graph changed more than {AGAIN} times, and hloom compiles each set of sizes: PyTorch computes new ones until they "
     "were called often. Keep sizes few: pad to a multiple of some length, give a cache that does not grow"
 )
 _SOME_LENGTH = 2
@@ -68,6 +71,7 @@ class BySizes(Code):
         """How often sets of sizes were called that have no program yet."""
         self.programs = 0
         """How many were made, with those that are kept no more."""
+        self.has_warned = False
         self.torchs = None if _calls_functions(module) else module.forward
 
     def __call__(self, *operands: Any) -> Any:
@@ -96,11 +100,12 @@ class BySizes(Code):
 
     def _is_worth_a_program(self, key: Any) -> bool:
         calls = self.calls.pop(key, 0) + 1
-        if calls >= STEP * (self.programs - AT_ONCE + 1):
+        if calls >= _calls_before(self.programs):
             return True
-        if not self.calls:
-            warnings.warn(_CHANGING, stacklevel=2)
         self.calls[key] = calls
+        if not self.has_warned and len(self.calls) + self.programs > AGAIN:
+            self.has_warned = True
+            warnings.warn(_CHANGING, stacklevel=2)
         if len(self.calls) > _COUNTED:
             self.calls.popitem(last=False)
         return False
@@ -116,6 +121,13 @@ class BySizes(Code):
             module = make_fx(torch.fx.Interpreter(self.module).run)(*empty)
         know_numbers(module)
         return self.compiled(module)
+
+
+def _calls_before(programs: int) -> int:
+    """How often a set of sizes is called before it is worth a program, where so many were made."""
+    if programs < AGAIN:
+        return 1 if programs < AT_ONCE else 2
+    return STEP * (programs - AGAIN + 1)
 
 
 def _calls_functions(module: GraphModule) -> bool:

@@ -15,6 +15,7 @@ from hloom.compiler.dynamo import sizes
 def few(monkeypatch):
     """Few are many."""
     monkeypatch.setattr(sizes, "AT_ONCE", 2)
+    monkeypatch.setattr(sizes, "AGAIN", 2)
     monkeypatch.setattr(sizes, "STEP", 3)
 
 
@@ -63,6 +64,19 @@ def test_sizes_beyond_a_few_wait_until_they_are_called_often(programs):
         assert len(programs) == 3, "each program asks for more calls of the next set"
         call(torch.randn(7, 4))
     assert len(programs) == 4
+
+
+@pytest.mark.filterwarnings("error")
+def test_sizes_that_are_seen_once_get_no_program(programs, monkeypatch):
+    monkeypatch.setattr(sizes, "AGAIN", 5)
+    call = compiled(rows)
+    for numbers, made in [((3, 5, 6, 7), 2), ((6, 8), 3), ((7, 8), 5)]:
+        for number in numbers:
+            x = torch.randn(number, 4)
+            torch.testing.assert_close(call(x), rows(x))
+        assert len(programs) == made
+    with pytest.warns(UserWarning, match="pad to a multiple"):
+        call(torch.randn(9, 4))
 
 
 @pytest.mark.filterwarnings("ignore:the sizes of a graph")
