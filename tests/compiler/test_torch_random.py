@@ -61,3 +61,59 @@ def test_permutations(dtype: torch.dtype) -> None:
     assert torch.equal(drawn.sort(1).values, torch.arange(5, dtype=dtype).expand(1000, 5))
     often = torch.nn.functional.one_hot(drawn.long()).sum(0)
     assert (often - 200).abs().max() < 5 * (1000 * 0.2 * 0.8) ** 0.5
+
+
+INTEGERS: dict[str, tuple[Callable[[], torch.Tensor], int, int]] = {
+    "of both signs": (lambda: torch.randint(-3, 7, (60_000,)), -3, 7),
+    "below 0": (lambda: torch.randint(-10, -2, (60_000,), dtype=torch.int32), -10, -2),
+    "bytes": (lambda: torch.randint(200, 256, (60_000,), dtype=torch.uint8), 200, 256),
+    "floats": (lambda: torch.randint(-5, 5, (60_000,), dtype=torch.bfloat16), -5, 5),
+    "like": (lambda: torch.randint_like(torch.zeros(60_000), -3, 3), -3, 3),
+    "of 31 bits": (lambda: torch.randint(2**31 - 1, (60_000,)), 0, 2**31 - 1),
+    "of 63 bits": (lambda: torch.randint(-(2**62), 2**62, (60_000,)), -(2**62), 2**62),
+}
+
+
+@pytest.mark.parametrize("form", INTEGERS)
+def test_integers(form: str) -> None:
+    """Each is as often drawn as any other. Those below 0 were rounded up, to what is excluded too, and large ones were even."""
+    torch.manual_seed(1)
+    draw, low, high = INTEGERS[form]
+    drawn = torch.compile(draw, backend="hloom", fullgraph=True)()
+    assert drawn.dtype == draw().dtype
+    whole = drawn.to(torch.int64)
+    assert low <= whole.min() <= whole.max() < high
+    assert abs((whole & 1).double().mean() - 1 / 2) < 0.01
+    parts = high - low if high - low < 100 else 8
+    shares = ((whole.double() - low) * parts / (high - low)).long().bincount(minlength=parts) / len(whole)
+    torch.testing.assert_close(shares, torch.full([parts], 1 / parts), atol=0.01, rtol=0)
+
+
+WEIGHTS = torch.tensor([[0.0, 1, 2, 5, 0], [3, 0, 1, 0.5, 0.5]])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64], ids=str)
+@pytest.mark.parametrize(("count", "replacement"), [(1, False), (1, True), (3, False), (40, True)])
+def test_places_are_drawn_by_their_weights(count: int, replacement: bool, dtype: torch.dtype) -> None:
+    torch.manual_seed(1)
+    torch._dynamo.reset()  # one function, more often than torch compiles one
+    rows = 4000
+    given = WEIGHTS.to(dtype).repeat(rows, 1)
+    draw = torch.compile(lambda x: torch.multinomial(x, count, replacement), backend="hloom", fullgraph=True)
+    drawn, eager = draw(given), torch.multinomial(given, count, replacement)
+    assert drawn.dtype == eager.dtype
+    assert drawn.shape == eager.shape
+    assert not given.gather(1, drawn).eq(0).any()
+    shares, wanted = (F.one_hot(each, 5).reshape(rows, 2, -1, 5).double().mean(0) for each in (drawn, eager))
+    assert (shares - wanted).abs().max() < 0.05
+    assert (shares.mean(1) - wanted.mean(1)).abs().max() < 0.02
+    if not replacement:
+        assert all(len(set(row)) == count for row in drawn.tolist())
+
+
+def test_a_place_of_many_is_drawn_at_many_points() -> None:
+    torch.manual_seed(1)
+    weights = torch.rand(40)
+    draw = torch.compile(lambda x: torch.multinomial(x, 100_000, True), backend="hloom", fullgraph=True)
+    shares = draw(weights).bincount(minlength=40) / 100_000
+    torch.testing.assert_close(shares, weights / weights.sum(), atol=0.003, rtol=0)

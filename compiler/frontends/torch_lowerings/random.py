@@ -1,7 +1,7 @@
 """Dropouts and random numbers of distributions, from one word of random bits an element (of f64, two).
 
 torch-mlir draws numbers of f64 for what is true or false, and takes logarithms of 0 for normal and exponential ones: one in 2^24 is
-infinite, in bf16 one in 256.
+infinite, in bf16 one in 256. Its integers are floats that lose their fraction: those below 0 are rounded up, to what is excluded too.
 """
 
 from __future__ import annotations
@@ -88,6 +88,26 @@ def cauchy(op: TorchOp, x: ir.Value, median: float = 0.0, width: float = 1.0, *,
     return build.convert(_scaled(build.elementwise("tan", angle), median, width), op.element)
 
 
+@torch_lowering("aten.randint.default")
+def integers_up_to(op: TorchOp, high: int, *_: Any, **__: Any) -> ir.Value:
+    return _integers(op, 0, high)
+
+
+@torch_lowering("aten.randint.low")
+def integers(op: TorchOp, low: int, high: int, *_: Any, **__: Any) -> ir.Value:
+    return _integers(op, low, high)
+
+
+@torch_lowering("aten.randint_like.default", "aten.random.to")
+def integers_up_to_like(op: TorchOp, x: ir.Value, high: int, **_: Any) -> ir.Value:
+    return _integers(op, 0, high)
+
+
+@torch_lowering("aten.randint_like.low_dtype", "aten.random.from")
+def integers_like(op: TorchOp, x: ir.Value, low: int, high: int | None, **_: Any) -> ir.Value:
+    return NotImplemented if high is None else _integers(op, low, high)
+
+
 @torch_lowering("aten.randperm")
 def randperm(op: TorchOp, count: int, **_: Any) -> ir.Value:
     """Places in the order of random numbers, one a place. Numbers of 53 bits are alike too seldom to tell."""
@@ -119,14 +139,21 @@ def _logarithm(op: TorchOp) -> ir.Value:
     return build.elementwise("log", build.elementwise("maximum", uniform, build.full_like(uniform, least)))
 
 
+def _integers(op: TorchOp, low: int, high: int) -> ir.Value:
+    """From `low` up to `high`, which is excluded."""
+    width = 32 if -(2**31) <= low and high < 2**31 else 64
+    kind = build.tensor(list(op.result.shape), ir.IntegerType.get_signless(width))
+    return build.convert(_drawn(kind, "UNIFORM", (low, high)), op.element)
+
+
 def _chosen(kind: ir.RankedTensorType, rates: ir.Value) -> ir.Value:
     """True as often as `rates` say, which are f32: uniform numbers are multiples of 2^-24."""
     return build.compare("LT", _drawn(_f32(kind), "UNIFORM"), rates)
 
 
-def _drawn(kind: ir.RankedTensorType, distribution: str) -> ir.Value:
-    """Numbers from 0 up to 1, or of mean 0 and deviation 1."""
-    ends = (build.full(build.tensor([], kind.element_type), end) for end in (0.0, 1.0))
+def _drawn(kind: ir.RankedTensorType, distribution: str, given: tuple[float, float] = (0.0, 1.0)) -> ir.Value:
+    """Numbers from one up to the other, 0 and 1, or of such a mean and deviation."""
+    ends = (build.full(build.tensor([], kind.element_type), end) for end in given)
     sizes = build.constant(ir.DenseElementsAttr.get(np.array(kind.shape, np.int64)))
     drawn_as = ir.Attribute.parse(f"#stablehlo<rng_distribution {distribution}>")
     return value_of("stablehlo.rng", kind, [*ends, sizes], rng_distribution=drawn_as)
