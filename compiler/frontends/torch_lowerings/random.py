@@ -103,9 +103,9 @@ def integers_up_to_like(op: TorchOp, x: ir.Value, high: int, **_: Any) -> ir.Val
     return _integers(op, 0, high)
 
 
-@torch_lowering("aten.randint_like.low_dtype", "aten.random.from")
-def integers_like(op: TorchOp, x: ir.Value, low: int, high: int | None, **_: Any) -> ir.Value:
-    return NotImplemented if high is None else _integers(op, low, high)
+@torch_lowering("aten.randint_like.low_dtype")
+def integers_like(op: TorchOp, x: ir.Value, low: int, high: int, **_: Any) -> ir.Value:
+    return _integers(op, low, high)
 
 
 @torch_lowering("aten.randperm")
