@@ -11,7 +11,8 @@ After:
 Without it such a convolution goes through a copy with padding and reads its pixels one by one, channels apart. Those of f32 have a kernel
 then, of others the pixels of the copy lie side by side. Must hold: fold-transposes has run, which would fold the transposes back, and
 extract-padding has not. Declined: what has a kernel as it lies (support/direct_convolution.py, AMX), or the pixels of a line side by side;
-integers, and lines that are too short for the lanes.
+integers, and lines that are too short for the lanes; products of matrices of so many channels that a transpose takes longer than the sums
+of each pixel over its lanes.
 """
 
 from __future__ import annotations
@@ -27,7 +28,10 @@ from .support import build
 from .support.dimensions import ConvDims
 from .support.direct_convolution import direct_convolution, on_tiles
 from .support.driver import rewrite
-from .support.line_convolution import has_lines, suits_lines
+from .support.line_convolution import has_lines, is_product, suits_lines
+
+_DEEP = 32
+"""Channels for each feature from which on a product is summed over the lanes."""
 
 
 @register_pass(
@@ -42,6 +46,7 @@ def channels_first(module: ir.Operation) -> None:
 def _convolution(target: TargetView, op: ir.Operation) -> list[ir.Value] | None:
     dims, rank = ConvDims.of(op), len(build.shape_of(op.results[0]))
     has_kernel = has_lines(dims) or on_tiles(op, target) or direct_convolution(op, target) is not None
-    if has_kernel or suits_lines(op, target) is None:
+    conv = None if has_kernel else suits_lines(op, target)
+    if conv is None or (is_product(conv) and conv.groups == 1 and conv.input[1] >= _DEEP * conv.output[1]):
         return None
     return [dims.laid_out(op, ConvDims((0, 1, 0), (1, 0, 1), (tuple(range(2, rank)),) * 3))]

@@ -110,6 +110,7 @@ LAYERS = [
     # few features of windows far apart, or of short lines
     Layer((33, 32), 6, 5, (8, 8), stride=8, batch=2),
     Layer((28, 31), 16, 12, (5, 7), stride=4, padding=around(2), first=False),
+    Layer((19, 30), 10, 1, (5, 5), stride=4, padding=around(1), batch=2),
     Layer((7, 6), 24, 9, (3, 3), padding=around(1), groups=3, batch=2),
     Layer((6, 8, 7), 4, 6, (2, 3, 2), stride=3, first=False),
     # pairs of channels

@@ -23,7 +23,7 @@ _ELEMENTS = (*ELEMENTS, "f64", "i8", "ui8", "i16", "i32")
 WINOGRAD_BLOCK = 32
 """Features of a block of transformed weights."""
 _FEWEST_FEATURES = 3
-"""Where lines do not suit either: of fewer, sums over the lanes take less time than idle ones."""
+"""Of a group, where lines do not suit either: of fewer, sums over the lanes take less time than idle ones."""
 _LEAST_CHANNELS, _LEAST_FEATURES = 8, 16
 _LINE = 16
 """Channels that are transformed together."""
@@ -51,8 +51,11 @@ def direct_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
     if alone or shares_lanes(op, conv, target):
         return conv if features >= lanes else None
     each = features // conv.groups
-    few = each >= _FEWEST_FEATURES and isinstance(element_of(op.operands[0]), ir.FloatType) and suits_lines(op, target) is None
-    return conv if batch_groups == 1 and (each >= lanes or few) else None
+    if batch_groups > 1 or each >= lanes:
+        return conv if batch_groups == 1 else None
+    floats = isinstance(element_of(op.operands[0]), ir.FloatType)
+    few = floats and (conv.groups == 1 or each >= _FEWEST_FEATURES)
+    return conv if few and suits_lines(op, target) is None else None
 
 
 def shares_lanes(op: ir.Operation, conv: Conv, target: TargetView) -> bool:

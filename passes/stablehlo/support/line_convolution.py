@@ -41,7 +41,7 @@ def suits_lines(op: ir.Operation, target: TargetView) -> Conv | None:
     windows = 1 < conv.filter[-1] and prod(conv.filter[2:][-2:]) <= MOST_TAPS
     windows = windows and (conv.window_strides[-1] <= FARTHEST or packs_pixels(conv, target))
     long = line_length(conv) >= max(2, conv.filter[-1], target.vector_bits // _LANE_BITS // 2)
-    return conv if long and (windows or _is_product(conv)) else None
+    return conv if long and (windows or is_product(conv)) else None
 
 
 def packs_pixels(conv: Conv, target: TargetView) -> bool:
@@ -55,10 +55,10 @@ def packs_pixels(conv: Conv, target: TargetView) -> bool:
 
 def line_length(conv: Conv) -> int:
     """Pixels that follow each other along the lanes."""
-    return prod(conv.output[2:]) if _is_product(conv) else conv.output[-1]
+    return prod(conv.output[2:]) if is_product(conv) else conv.output[-1]
 
 
-def _is_product(conv: Conv) -> bool:
+def is_product(conv: Conv) -> bool:
     """Whether it is a product of matrices, of which the lines are all pixels of a picture."""
     return set(conv.filter[2:]) == set(conv.window_strides) == {1} and not any((*conv.padding_low, *conv.padding_high))
 

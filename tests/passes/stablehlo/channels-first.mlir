@@ -79,3 +79,20 @@ module attributes {hloom.target = {kind = "cpu", vector_bits = 512, vector_regis
     return %0, %1 : tensor<1x18x18x8xbf16>, tensor<1x8x18x18xf64>
   }
 }
+
+// -----
+
+module attributes {hloom.target = {kind = "cpu", vector_bits = 512, vector_registers = 32}} {
+  // Changed: A product of matrices of few channels for each feature. Declined: Of so many that a transpose takes longer than the sums.
+  // CHECK-LABEL: func.func @products(
+  // CHECK: stablehlo.convolution({{.*}}) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]
+  // CHECK: stablehlo.convolution({{.*}}) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]
+  func.func @products(%x: tensor<1x20x20x64xf32>, %w: tensor<1x1x64x4xf32>, %v: tensor<1x1x64x2xf32>)
+      -> (tensor<1x20x20x4xf32>, tensor<1x20x20x2xf32>) {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x20x20x64xf32>, tensor<1x1x64x4xf32>) -> tensor<1x20x20x4xf32>
+    %1 = stablehlo.convolution(%x, %v) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x20x20x64xf32>, tensor<1x1x64x2xf32>) -> tensor<1x20x20x2xf32>
+    return %0, %1 : tensor<1x20x20x4xf32>, tensor<1x20x20x2xf32>
+  }
+}

@@ -126,14 +126,14 @@ func.func @few(%x: tensor<1x16x16x16xf32>, %w: tensor<3x16x3x3xf32>) -> tensor<1
   return %0 : tensor<1x3x14x14xf32>
 }
 
-// Declined: Two.
+// Declined: Two a group.
 // CHECK-LABEL: func.func @two(
 // CHECK-NOT: stablehlo.transpose
 // CHECK: return
-func.func @two(%x: tensor<1x16x32x32xf32>, %w: tensor<2x16x4x4xf32>) -> tensor<1x2x8x8xf32> {
+func.func @two(%x: tensor<1x16x32x32xf32>, %w: tensor<4x8x4x4xf32>) -> tensor<1x4x8x8xf32> {
   %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [4, 4]}
-    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x16x32x32xf32>, tensor<2x16x4x4xf32>) -> tensor<1x2x8x8xf32>
-  return %0 : tensor<1x2x8x8xf32>
+    {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<1x16x32x32xf32>, tensor<4x8x4x4xf32>) -> tensor<1x4x8x8xf32>
+  return %0 : tensor<1x4x8x8xf32>
 }
 
 // Changed: Few, of windows far apart: lanes stay idle, but pixels would have to be gathered.
