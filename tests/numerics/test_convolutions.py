@@ -137,6 +137,9 @@ LINES = [
     Layer((203,), 1, 40, (10,), stride=5, batch=2),
     Layer((9, 130), 2, 20, (3, 7), stride=4),
     Layer((300,), 3, 17, (9,), stride=6),
+    # a tap behind the end of one line lies where one in front of the next line does
+    Layer((5, 24), 6, 6, (3, 3), padding=around(12), dilation=12, groups=6, batch=2),
+    Layer((8,), 3, 3, (5,), padding=around(8, 1), dilation=2, groups=3),
 ]
 """Lines of pixels along the lanes, where a policy asks for the channels first."""
 

@@ -259,7 +259,7 @@ class _Reader:
 
     def weight(self, at: list[LinearIndex]) -> ir.Value:
         number = self.line.weights
-        return self._load(number, Lanes(1), self._places(number, at), lambda weight: Lanes(self.piece.count).widen(weight))
+        return self._load(number, Lanes(1), self._places(number, at), (True,), lambda weight: Lanes(self.piece.count).widen(weight))
 
     def pixels(self, at: list[LinearIndex], tap: LinearIndex) -> ir.Value | None:
         """The pixels of a tap, zeros where they are in padding; None where all are."""
@@ -267,14 +267,15 @@ class _Reader:
         part = tap.constant * line.dilation % line.step
         places = self._places(line.pixels, at)
         places[line.dim] = places[line.dim] - part
-        wide, mask = piece.count * line.step, None
+        wide = piece.count * line.step
+        live = (True,) * wide
         if not piece.inside:
             first = places[line.dim].constant
             live = tuple(line.low <= first + n < line.high and n // line.step < piece.live for n in range(wide))
             if not any(live[part :: line.step]):
                 return None
-            mask = None if all(live) else self._mask(live)
-        both = self._load(line.pixels, Lanes(wide, mask, even_first=self.even_first), places)
+        mask = None if all(live) else self._mask(live)
+        both = self._load(line.pixels, Lanes(wide, mask, even_first=self.even_first), places, live)
         return both if line.step == 1 else vector.shuffle(both, both, [n * line.step + part for n in range(piece.count)])
 
     def prefetch_ahead(self, at: list[LinearIndex]) -> None:
@@ -290,7 +291,16 @@ class _Reader:
         assert places is not None
         return [place.uniform() for place in places]
 
-    def _load(self, number: int, lanes: Lanes, places: list[LinearIndex], then: Callable[[ir.Value], ir.Value] = lambda v: v) -> ir.Value:
+    def _load(
+        self,
+        number: int,
+        lanes: Lanes,
+        places: list[LinearIndex],
+        live: tuple[bool, ...],
+        then: Callable[[ir.Value], ir.Value] = lambda v: v,
+    ) -> ir.Value:
+        """The elements at `places`, of which the lanes `live` are read. A tap behind the end of one line has the address of one in front of
+        the next line, and other lanes."""
         storage = self.work.inputs[number]
         assert isinstance(storage, Storage)
         address = storage.address(places)
@@ -298,7 +308,7 @@ class _Reader:
         if terms not in self.begun:
             self.begun[terms] = LinearIndex(address.terms).address_in(storage.base)
         near = LinearIndex({self.begun[terms]: 1}, address.constant, int(lanes.count > 1))
-        key = number, terms, address.constant
+        key = number, terms, address.constant, live
         if key not in self.read:
             self.read[key] = then(lanes.load(replace(storage, ahead=0), near))
         return self.read[key]
