@@ -109,9 +109,9 @@ def checked(union: Union, p: Group, c: Group, values: Sequence[Value], limits: L
 
 
 def _read_in_pieces(union: Union, p: Group, c: Group, values: Sequence[Value]) -> Refusal | None:
-    """Why `c` does not read element by element what it could have side by side: at quotients and remainders that are of several of its
-    loops together, as behind a reshape whose dims have no factor in common. A scan does at none of its steps: those are taken in order,
-    where a plain loop is split. So is one that walks whole lines, one after the other."""
+    """Why `c` would read element by element what it could read side by side: at quotients and remainders of several of its loops together,
+    as behind a reshape whose dims have no factor in common. A plain loop that walks whole lines may: it is split into these. A scan may at
+    none of its steps, which are taken in order."""
     if not p.iterates or not (c.reductions or c.scans or c.iterates):
         return None
     reduced = {i for i, axis in union.axes.items() if axis.reduced}
