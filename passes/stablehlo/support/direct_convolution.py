@@ -50,12 +50,11 @@ def direct_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
     alone = conv.input[1] == conv.groups == features or conv.input[0] == batch_groups == features
     if alone or shares_lanes(op, conv, target):
         return conv if features >= lanes else None
-    each = features // conv.groups
-    if batch_groups > 1 or each >= lanes:
-        return conv if batch_groups == 1 else None
-    floats = isinstance(element_of(op.operands[0]), ir.FloatType)
+    if batch_groups > 1:
+        return None
+    each, floats = features // conv.groups, isinstance(element_of(op.operands[0]), ir.FloatType)
     few = floats and (conv.groups == 1 or each >= _FEWEST_FEATURES)
-    return conv if few and suits_lines(op, target) is None else None
+    return conv if each >= lanes or (few and suits_lines(op, target) is None) else None
 
 
 def shares_lanes(op: ir.Operation, conv: Conv, target: TargetView) -> bool:

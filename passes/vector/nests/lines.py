@@ -259,7 +259,7 @@ class _Reader:
 
     def weight(self, at: list[LinearIndex]) -> ir.Value:
         number = self.line.weights
-        return self._load(number, Lanes(1), self._places(number, at), (True,), lambda weight: Lanes(self.piece.count).widen(weight))
+        return self._load(number, self._places(number, at), (True,), lambda weight: Lanes(self.piece.count).widen(weight))
 
     def pixels(self, at: list[LinearIndex], tap: LinearIndex) -> ir.Value | None:
         """The pixels of a tap, zeros where they are in padding; None where all are."""
@@ -274,8 +274,7 @@ class _Reader:
             live = tuple(line.low <= first + n < line.high and n // line.step < piece.live for n in range(wide))
             if not any(live[part :: line.step]):
                 return None
-        mask = None if all(live) else self._mask(live)
-        both = self._load(line.pixels, Lanes(wide, mask, even_first=self.even_first), places, live)
+        both = self._load(line.pixels, places, live)
         return both if line.step == 1 else vector.shuffle(both, both, [n * line.step + part for n in range(piece.count)])
 
     def prefetch_ahead(self, at: list[LinearIndex]) -> None:
@@ -292,24 +291,22 @@ class _Reader:
         return [place.uniform() for place in places]
 
     def _load(
-        self,
-        number: int,
-        lanes: Lanes,
-        places: list[LinearIndex],
-        live: tuple[bool, ...],
-        then: Callable[[ir.Value], ir.Value] = lambda v: v,
+        self, number: int, places: list[LinearIndex], live: tuple[bool, ...], then: Callable[[ir.Value], ir.Value] = lambda v: v
     ) -> ir.Value:
         """The elements at `places`, of which the lanes `live` are read. A tap behind the end of one line has the address of one in front of
         the next line, and other lanes."""
+        count = len(live)
         storage = self.work.inputs[number]
         assert isinstance(storage, Storage)
         address = storage.address(places)
         terms = frozenset(address.terms.items())
         if terms not in self.begun:
             self.begun[terms] = LinearIndex(address.terms).address_in(storage.base)
-        near = LinearIndex({self.begun[terms]: 1}, address.constant, int(lanes.count > 1))
+        near = LinearIndex({self.begun[terms]: 1}, address.constant, int(count > 1))
         key = number, terms, address.constant, live
         if key not in self.read:
+            mask = None if all(live) else self._mask(live)
+            lanes = Lanes(count, mask, even_first=self.even_first and count > 1)
             self.read[key] = then(lanes.load(replace(storage, ahead=0), near))
         return self.read[key]
 
