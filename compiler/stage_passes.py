@@ -22,6 +22,7 @@ STABLEHLO = [
     "legalize-random-bits",
     "legalize-linear-algebra",
     "legalize-cuda-calls",
+    "drop-vectors",
     "fit-calls-to-cuda",
     "legalize-custom-calls",
     "legalize-select-and-scatter",

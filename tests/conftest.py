@@ -59,6 +59,17 @@ def pytest_collection_finish(session):
     gc.set_threshold(5000, 20, 20)
 
 
+@pytest.fixture
+def nothing_frozen():
+    """The collector as a process begins with it."""
+    often = gc.get_threshold()
+    gc.unfreeze()
+    gc.set_threshold(700, 10, 10)
+    yield
+    gc.set_threshold(*often)
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def gradients_as_before():
     """Benchmarks turn gradients off for good; the next test wants them."""

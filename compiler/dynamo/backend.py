@@ -75,15 +75,21 @@ class _Compilers:
     def __init__(self, chosen: Options, is_whole: bool, known: About | None):
         self.chosen, self.is_whole, self.known = chosen, is_whole, known
 
-    def forward(self, graph: GraphModule, given: Sequence[Any], static: Collection[int] = (), are_users: bool = False) -> Code:
+    def forward(self, graph: GraphModule, given: Sequence[Any]) -> Code:
+        metadata = _metadata()
+        return self._by_sizes(graph, returned=metadata.num_forward_returns if metadata is not None else 0)
+
+    def _by_sizes(self, graph: GraphModule, **how: Any) -> Code:
         from .sizes import BySizes, has_open_sizes  # the compiler is not needed where all that it would make is kept
 
-        compiled = functools.partial(self._compiled, static=static, are_users=are_users)
+        compiled = functools.partial(self._compiled, **how)
         return BySizes(graph, compiled) if has_open_sizes(graph) else compiled(graph)
 
     def inference(self, graph: GraphModule, given: Sequence[Any]) -> Code:
         self.select(graph)
-        return self.forward(graph, given, static_operands() if self.chosen.bind else (), are_users=True)
+        results = graph.graph.output_node().args[0]
+        static = static_operands() if self.chosen.bind else ()
+        return self._by_sizes(graph, static=static, returned=len(results), are_users=True)
 
     def partition(self, joint: GraphModule, inputs: Sequence[Any], **options: Any) -> tuple[GraphModule, GraphModule]:
         self.select(joint)
@@ -103,25 +109,30 @@ class _Compilers:
         from .graph import key_of_graph
 
         _give_nothing_away()
-        return LateCode(lambda: self.forward(graph, given), key_of_graph(graph, self.known))
+        return LateCode(lambda: self._by_sizes(graph), key_of_graph(graph, self.known))
 
     @known_objects_kept()  # gradients, and further sizes, are compiled when they are first asked for
-    def _compiled(self, graph: GraphModule, static: Collection[int], are_users: bool) -> Code:
+    def _compiled(self, graph: GraphModule, static: Collection[int] = (), **results: Any) -> Code:
         from .graph import compiled_graph
         from .partition import compiled_where_possible
 
         compile_graph = compiled_graph if self.is_whole else compiled_where_possible
         options: dict[str, Any] = {"target": self.chosen.target, "policy": self.chosen.policy, "tune": self.chosen.tune}
-        return compile_graph(graph, static, about=self.known, are_users=are_users, **options)
+        return compile_graph(graph, static, about=self.known, **results, **options)
 
 
 def _give_nothing_away() -> None:
     """No program of hloom's writes into what the forward saved for the backward. torch takes for granted that it may, and would let nobody
     call the backward twice (retain_graph=True). It has one list of such tensors in several places."""
-    context = TracingContext.try_get()
-    metadata = context.fw_metadata if context is not None else None
+    metadata = _metadata()
     if metadata is not None and metadata.bw_donated_idxs:
         metadata.bw_donated_idxs.clear()
+
+
+def _metadata() -> Any:
+    """AOTAutograd's own of the graph that it has compiled."""
+    context = TracingContext.try_get()
+    return context.fw_metadata if context is not None else None
 
 
 def _tracing_settings(chosen: Options) -> tuple[object, ...]:

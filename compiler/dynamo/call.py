@@ -31,8 +31,8 @@ from .weights import Weights
 
 _BLOB = "torch.frame"
 
-PASSED, MADE, VIEW, GIVEN = "passed", "made", "view", "given"
-"""Where a result comes from: an operand, the program, a view of what it makes, or the graph itself, which has a value for it."""
+PASSED, OPERANDS, MADE, VIEW, GIVEN = "passed", "operand's view", "made", "view", "given"
+"""Where a result comes from: an operand, a view of one, the program, a view of what it makes, or the graph, which has a value for it."""
 
 
 def unboxed(operands: Sequence[Any]) -> list[Any]:
@@ -148,6 +148,9 @@ class Call(Code):
 
 
 def _result(where: str, value: Any, given: Sequence[Any], made: Sequence[Any]) -> Any:
+    if where == OPERANDS:
+        of, sizes, strides, begin = value
+        return given[of].as_strided(sizes, strides, given[of].storage_offset() + begin)
     if where == VIEW:
         of, *view = value
         return made[of].as_strided(*view)

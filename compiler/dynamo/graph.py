@@ -29,9 +29,9 @@ from ..frontends.torch_import import SMALL, line_of, stablehlo_of
 from ..frontends.torch_layouts import order_of_value
 from ..frontends.torch_nodes import module_of
 from ..source_program import Imported
-from .call import GIVEN, MADE, PASSED, VIEW, Call, Frame, executable, keep, kept_call
+from .call import GIVEN, MADE, OPERANDS, PASSED, VIEW, Call, Frame, executable, keep, kept_call
 from .keys import About, are_off, graph_key
-from .shared_results import shared_results, view_of
+from .shared_results import shared_results, view_of, views_of_operands
 
 _WITHOUT = "without fullgraph=True, it stays with PyTorch"
 
@@ -40,17 +40,19 @@ def compiled_graph(
     module: GraphModule,
     static: Collection[int] = (),
     about: About | None = None,
+    returned: int = 0,
     are_users: bool = False,
     tune: bool | float = False,
     **options: Any,
 ) -> Call:
-    """The graph compiled. `static`: operands to bind; `about` names the options in keys (keys.py), which are hloom.compile's; `are_users`:
-    its results are what the user gets; `tune`: whether its policy is found by measurement, where it can be.
+    """The graph compiled. `static`: operands to bind; `about` names the options in keys (keys.py), which are hloom.compile's;
+    `returned`: so many of its results, the first, go to the user; `are_users`: all do, and none wants a gradient; `tune`: whether its
+    policy is found by measurement, where it can be.
 
     Raises CompileErrors.
     """
     with unset_fake_temporarily():
-        graph = _Graph(module, are_users)
+        graph = _Graph(module, returned, are_users)
         if not graph.makes:
             return Call(Frame(graph.taken, graph.results), None)
         key = graph.key(static, about)
@@ -118,7 +120,7 @@ def without_copies(graph: Graph, values: Any) -> tuple[list[Any], dict[Node, Any
 class _Graph:
     """A copy of the graph that takes what its program reads and gives what it makes."""
 
-    def __init__(self, module: GraphModule, are_users: bool = False):
+    def __init__(self, module: GraphModule, returned: int = 0, are_users: bool = False):
         self.module = without_higher_order(module, parted=True)
         self.graph, values = copied(self.module)
         self.operands = [node for node in self.graph.nodes if node.op == "placeholder"]
@@ -127,6 +129,7 @@ class _Graph:
         values, changed = without_copies(self.graph, values)
         self.made: list[Node] = []
         self.shared = shared_results(values) if are_users else {}
+        self.views = views_of_operands(values[:returned], changed)
         self.results = [self._result(value) for value in values]
         self.graph.output((*self.made, *changed.values()))
         self.graph.eliminate_dead_code()
@@ -170,6 +173,9 @@ class _Graph:
             return GIVEN, value
         if value in self.operands:
             return PASSED, self.operands.index(value)
+        if value in self.views:
+            operand, (sizes, strides, begin) = self.views[value], view_of(value)
+            return OPERANDS, (self.operands.index(operand), sizes, strides, begin - view_of(operand)[2])
         if value in self.shared:
             return VIEW, (self._result(self.shared[value])[1], *view_of(value))
         if value not in self.made:

@@ -11,6 +11,7 @@ up to StableHLO, which takes a fraction of a compile. A part that fails later st
 from __future__ import annotations
 
 import operator
+import sys
 import warnings
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -28,13 +29,15 @@ from .call import Code, unboxed
 from .graph import compiled_graph, copied, lowered_graph, stays, without_copies
 
 
-def compiled_where_possible(module: GraphModule, static: Collection[int] = (), are_users: bool = False, **options: Any) -> Code:
+def compiled_where_possible(
+    module: GraphModule, static: Collection[int] = (), returned: int = 0, are_users: bool = False, **options: Any
+) -> Code:
     """The graph, compiled as far as hloom can, with a warning that names what stays with PyTorch. `options` are hloom.compile's."""
     try:
-        return compiled_graph(module, static, are_users=are_users, **options)
+        return compiled_graph(module, static, returned=returned, are_users=are_users, **options)
     except CompileError as error:
         parts = _Parts(module, error)
-    if told := parts.compiled(options):
+    if told := parts.compiled({**options, "returned": sys.maxsize if returned else 0}):
         warnings.warn(told, stacklevel=2)
     return parts
 

@@ -1,12 +1,13 @@
 """Results of a graph that lie in one another's memory, as in eager: of `y = x + 1; return y, y[0]` what is written to one is read of both.
 
-AOTAutograd sees to views of operands, and of what wants gradients, and leaves others to the backend.
+AOTAutograd sees to views of what wants gradients, and leaves others to the backend. A view of an operand it makes anew of the one that it
+was given; of one whose sizes are open it takes the strides, and where in memory it begins, from what the backend returns.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
@@ -27,6 +28,22 @@ def shared_results(values: Sequence[Any]) -> dict[Node, Node]:
             overlap = sum(view.meta["val"].numel() for view in views) > owner.meta["val"].numel()
             found |= dict.fromkeys(views if owner in owners or overlap else (), owner)
     return found
+
+
+def views_of_operands(values: Sequence[Any], changed: Mapping[Node, Any]) -> dict[Node, Node]:
+    """The results that are views of operands, and of which; of one that is `changed`, views of its new value."""
+    held = {value: operand for operand, value in changed.items() if isinstance(value, Node) and _lie_alike(value, operand)}
+    found: dict[Node, Node] = {}
+    for value in values:
+        if isinstance(value, Node) and (owner := _owner(value)) is not value:
+            operand = held.get(owner, owner if owner not in changed else None)
+            if operand is not None and operand.op == "placeholder":
+                found[value] = operand
+    return found
+
+
+def _lie_alike(value: Node, operand: Node) -> bool:
+    return _kind(value.meta["val"]) == _kind(operand.meta["val"]) and view_of(value)[:2] == view_of(operand)[:2]
 
 
 def view_of(node: Node) -> View:

@@ -203,7 +203,7 @@ def test_a_stand_in_loads_its_module_for_what_it_does_not_know(tmp_path, monkeyp
         sys.modules.pop("stood_for", None)
 
 
-def test_nothing_is_collected_while_dynamo_traces(compiles):
+def test_nothing_is_collected_while_dynamo_traces(compiles, nothing_frozen):
     frozen, x = [], torch.randn(3)
     again(torch.sin, x)  # after a reset, which takes what the backend told dynamo before
     callback_handler.register_start_callback(lambda _: frozen.append(gc.get_freeze_count()))

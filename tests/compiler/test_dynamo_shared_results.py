@@ -56,3 +56,54 @@ def test_parts_that_lie_apart_are_results_of_the_program():
     torch._dynamo.reset()
     first, second = torch.compile(lambda x: (x * 2).chunk(2), backend="hloom", fullgraph=True)(torch.arange(4.0))
     assert torch.equal(torch.cat([first, second]), torch.arange(4.0) * 2)
+
+
+def second_half(x):
+    return x.chunk(2, 1)[1], x.sum()
+
+
+def rows_of_a_transpose(x):
+    return x.t()[1:], x * 2
+
+
+def nothing_else(x):
+    return (x[1:, 2:],)
+
+
+def of_a_changed_operand(x):
+    x.add_(1)
+    return x[:, 1:], x.t()[2]
+
+
+def beside_what_stays_with_pytorch(x):
+    return x[:, 1::2], x.sum(), torch.linalg.lstsq(x, x[:, :1]).solution
+
+
+OF_OPERANDS = [second_half, rows_of_a_transpose, nothing_else, of_a_changed_operand, beside_what_stays_with_pytorch]
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("wants_gradient", [False, True])
+@pytest.mark.parametrize("function", OF_OPERANDS)
+@pytest.mark.filterwarnings("ignore:hloom leaves")
+def test_views_of_operands(function, wants_gradient, dynamic):
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend="hloom", dynamic=dynamic)
+    for rows, columns in [(5, 4), (7, 6)]:
+        memory = torch.randn(2 + rows * columns)
+        results = []
+        for made in (compiled, function):
+            x = memory.clone()[2:].view(rows, columns).requires_grad_(wants_gradient)
+            given = x * 1 if wants_gradient else x  # a leaf may not be changed
+            got = made(given)
+            assert got[0].untyped_storage().data_ptr() == given.untyped_storage().data_ptr()
+            results.append((given, got, (got[0].stride(), got[0].storage_offset())))
+            if wants_gradient:
+                sum((each * each).sum() for each in got).backward()
+                results[-1] += (x.grad,)
+        (x, mine, lies, *gradient), (_, theirs, wanted, *expected) = results
+        assert lies == wanted
+        torch.testing.assert_close((mine, gradient), (theirs, expected), rtol=1e-4, atol=1e-4)
+        with torch.no_grad():
+            x.fill_(3)
+        assert bool((mine[0] == 3).all())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import subprocess
 import sys
-from collections.abc import Iterator
 
 import pytest
 
@@ -16,15 +15,7 @@ from hloom.runtime.garbage import SELDOM
 ADD = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  %0 = stablehlo.add %x, %x : tensor<4xf32>\n  return %0 : tensor<4xf32>\n}"
 
 
-@pytest.fixture(autouse=True)
-def as_a_process_begins() -> Iterator[None]:
-    """What conftest.py froze is not."""
-    often = gc.get_threshold()
-    gc.unfreeze()
-    gc.set_threshold(700, 10, 10)
-    yield
-    gc.set_threshold(*often)
-    gc.freeze()
+pytestmark = pytest.mark.usefixtures("nothing_frozen")
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
 """Samples of a plane at computed places: places and weights of their neighbours once, not for every channel.
 
 Bilinear samples in f32 are lowered (`grid_sampler`). Of the other modes and types a place is a line of all channels, which is read and
-weighted as a whole; few channels leave nothing to a vector of a line.
+weighted as a whole. Few channels are read one by one, but for the 16 neighbours of a bicubic sample; where the plane has a gradient, lines
+are added to it at a third of what elements take.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from ..torch_registry import TorchOp, torch_decomposition, torch_differentiated,
 from .compositions import nothing_of
 from .resize import CUBIC, cubic_far, cubic_near
 
-_BILINEAR, _NEAREST = 0, 1
+_BILINEAR, _NEAREST, _BICUBIC = 0, 1, 2
 _ZEROS, _BORDER = 0, 1
-_LEAST_CHANNELS = 8
+_MANY_CHANNELS = 8
 
 _Taps = list[tuple[Tensor, Tensor]]
 """Of each place its neighbours along an axis, and their weights."""
@@ -32,21 +33,21 @@ def other_modes(x: Tensor, grid: Tensor, interpolation: int, padding: int, align
     """What is not lowered here: lines, or torch's own decomposition."""
     if interpolation == _BILINEAR and padding in (_ZEROS, _BORDER) and x.dtype == torch.float32 and x.numel():
         return NotImplemented
-    return _of_lines_or_elements(x, grid, interpolation, padding, align_corners)
+    few = x.shape[1] < _MANY_CHANNELS and interpolation != _BICUBIC
+    return (_of_elements if few else _of_lines)(x, grid, interpolation, padding, align_corners)
 
 
 @torch_differentiated("aten.grid_sampler_2d")
 def in_every_mode(x: Tensor, grid: Tensor, interpolation: int, padding: int, align_corners: bool) -> Tensor:
     """The gradient of lines adds lines, too."""
-    made = _of_lines_or_elements(x, grid, interpolation, padding, align_corners)
+    few = x.shape[1] < _MANY_CHANNELS and not x.requires_grad
+    made = (_of_elements if few else _of_lines)(x, grid, interpolation, padding, align_corners)
     return made + nothing_of(grid).sum() if interpolation == _NEAREST else made
 
 
-def _of_lines_or_elements(x: Tensor, grid: Tensor, interpolation: int, padding: int, align_corners: bool) -> Tensor:
-    """The latter by torch's own decomposition."""
-    if x.shape[1] < _LEAST_CHANNELS or not x.numel() or not grid.numel():
-        return decomposition_table[torch.ops.aten.grid_sampler_2d.default](x, grid, interpolation, padding, align_corners)
-    return _of_lines(x, grid, interpolation, padding, align_corners).to(x.dtype).contiguous()
+def _of_elements(x: Tensor, grid: Tensor, interpolation: int, padding: int, align_corners: bool) -> Tensor:
+    """torch's own decomposition."""
+    return decomposition_table[torch.ops.aten.grid_sampler_2d.default](x, grid, interpolation, padding, align_corners)
 
 
 def _wide(x: Tensor) -> torch.dtype:
@@ -54,7 +55,9 @@ def _wide(x: Tensor) -> torch.dtype:
 
 
 def _of_lines(x: Tensor, grid: Tensor, interpolation: int, padding: int, align_corners: bool) -> Tensor:
-    """The samples, those of halves in f32."""
+    """The sums of halves are of f32."""
+    if not x.numel() or not grid.numel():
+        return _of_elements(x, grid, interpolation, padding, align_corners)
     batch, channels, height, width = x.shape
     rows, columns = grid.shape[1:3]
     at = grid.to(_wide(x)).reshape(-1, 2)
@@ -69,7 +72,7 @@ def _of_lines(x: Tensor, grid: Tensor, interpolation: int, padding: int, align_c
         part = sum(parts[1:], parts[0]) * weight.unsqueeze(1)
         total = part if total is None else total + part
     assert total is not None
-    return total.reshape(batch, rows, columns, channels).permute(0, 3, 1, 2)
+    return total.reshape(batch, rows, columns, channels).permute(0, 3, 1, 2).to(x.dtype).contiguous()
 
 
 def _nearest(at: Tensor, extent: int, padding: int, align_corners: bool) -> _Taps:
