@@ -34,7 +34,7 @@ from torch.fx import Graph, Node
 from torch.utils._python_dispatch import is_traceable_wrapper_subclass
 
 from .torch_checks import without_errors_of_linear_algebra
-from .torch_nodes import module_of
+from .torch_nodes import code_of_any_name, module_of
 from .torch_registry import all_decompositions, decomposition_of
 from .torch_trace import Declined, Stays, functional_of, stays, traced
 
@@ -46,7 +46,7 @@ def decomposed(exported: torch.export.ExportedProgram) -> torch.export.ExportedP
         with torch.no_grad(), without_onednn():
             graph = _Decomposition().of(exported.graph)
     if graph is None:
-        with without_errors_of_linear_algebra():
+        with without_errors_of_linear_algebra(), code_of_any_name():
             return exported.run_decompositions(all_decompositions())
     made = copy.copy(exported)
     made._graph_module = module_of(exported.graph_module, graph)

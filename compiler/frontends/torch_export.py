@@ -26,7 +26,7 @@ from hloom.passes.errors import InvalidProgramError
 from .torch_checks import without_checks
 from .torch_decompose import without_onednn
 from .torch_instance_norms import tracked_moments
-from .torch_nodes import NOT_THE_USERS, of_error, quiet_notes, short_stacks, without_code
+from .torch_nodes import NOT_THE_USERS, code_of_any_name, of_error, quiet_notes, short_stacks, without_code
 from .torch_registry import differentiated_in_transforms, own_decompositions_first
 
 _TRANSFORMS = ("_functorch/eager_transforms.py", "_functorch/vmap.py")
@@ -120,7 +120,7 @@ def _export(module: torch.nn.Module, args: Any, kwargs: Any, dynamic_shapes: Any
     try:
         with (
             torch.no_grad(), own_decompositions_first(), _plain_tensors_as_buffers(module), warnings.catch_warnings(), without_checks(),
-            without_code(), short_stacks(), quiet_notes(), tracked_moments(),
+            without_code(), code_of_any_name(), short_stacks(), quiet_notes(), tracked_moments(),
         ):  # fmt: skip
             warnings.filterwarnings("ignore", ".*was assigned during export")  # such attributes are watched here
             exported = torch.export.export(module, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False)

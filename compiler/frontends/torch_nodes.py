@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from keyword import iskeyword
 from pathlib import Path
 from types import FrameType
 from typing import Any, TypeVar
@@ -14,6 +16,7 @@ from typing import Any, TypeVar
 import torch
 from torch._C import DisableTorchFunction  # type: ignore[attr-defined]
 from torch.fx import Graph, GraphModule, proxy
+from torch.fx import graph as fx_graph
 from torch.fx._lazy_graph_module import _LazyGraphModule, _use_lazy_graph_module
 from torch.fx.experimental import proxy_tensor
 from torch.fx.experimental.symbolic_shapes import uninteresting_files
@@ -31,6 +34,22 @@ def without_code() -> Iterator[None]:
     """While torch exports: graph modules write their Python code when somebody asks for it, and not whenever their graph changes."""
     with _use_lazy_graph_module(True):
         yield
+
+
+@contextlib.contextmanager
+def code_of_any_name() -> Iterator[None]:
+    """While torch writes a graph's Python code: `torch.ops.aten.random_.from` is none, as `from` is a word of Python's own."""
+    before = fx_graph._get_qualified_name
+
+    def qualified_name(function: Callable[..., Any]) -> str:
+        first, *others = before(function).split(".")
+        return functools.reduce(lambda of, name: f'getattr({of}, "{name}")' if iskeyword(name) else f"{of}.{name}", others, first)
+
+    fx_graph._get_qualified_name = qualified_name
+    try:
+        yield
+    finally:
+        fx_graph._get_qualified_name = before
 
 
 def module_of(root: GraphModule, graph: Graph) -> GraphModule:

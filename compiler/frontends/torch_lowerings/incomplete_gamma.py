@@ -7,7 +7,6 @@ P(a, x) = x^a e^-x / Γ(a) · (1/a + x/(a(a+1)) + …), Q = 1 - P; where x is sm
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 from torch_mlir import ir
 
@@ -16,8 +15,9 @@ from hloom.passes.stablehlo.support import build
 
 from ..torch_registry import TorchOp, torch_lowering
 from .gamma import LANCZOS_G, lanczos, log_gamma
+from .repetitions import repeated
 
-_STEPS, _EXACT, _BIG = 5000, 2.0**-53, 2.0**52
+_EXACT, _BIG = 2.0**-53, 2.0**52
 
 
 @torch_lowering("aten.igamma", "aten.special_gammainc")
@@ -82,7 +82,7 @@ def _series(a: Real, x: Real) -> Real:
         term = term * x / at
         return [total + term, term, at], term.compare("LE", (total + term) * _EXACT)
 
-    return _repeated([a.like(1.0), a.like(1.0), a], step)[0]
+    return repeated([a.like(1.0), a.like(1.0), a], step)[0]
 
 
 def _tail(a: Real, x: Real, chosen: Mask) -> Real:
@@ -95,7 +95,7 @@ def _tail(a: Real, x: Real, chosen: Mask) -> Real:
         term = factor / (a + number)
         return [total + term, factor], term.function("abs").compare("LE", (total + term).function("abs") * _EXACT)
 
-    total, _ = _repeated([a.like(0.0), a.like(1.0)], step)
+    total, _ = repeated([a.like(0.0), a.like(1.0)], step)
     power = a * chosen.pick(x, 1.0).function("log")
     first = (power - log_gamma(a + 1)).function("exponential_minus_one")
     return 0.0 - first - (power - log_gamma(a)).function("exponential") * total
@@ -116,25 +116,4 @@ def _fraction(a: Real, x: Real) -> Real:
         return [ratio, *(each * scale for each in (p, p_before, q, q_before))], done
 
     p, q = x + 1, (x - a + 2) * x
-    return _repeated([p / q, p, x.like(1.0), q, x], step)[0]
-
-
-def _repeated(state: list[Real], step: Callable[[Real, list[Real]], tuple[list[Real], Mask]]) -> list[Real]:
-    """The state after as many steps, from 1 on, as each element needs."""
-    like = state[0]
-    shape, index = build.shape_of(like.value), build.tensor([], build.element_of(like.value))
-    flag = ir.IntegerType.get_signless(1)
-    start, done = build.full(index, 1), build.full(build.tensor(shape, flag), False)
-
-    def goes_on(number: ir.Value, done: ir.Value, *_: ir.Value) -> ir.Value:
-        true = build.full(build.tensor([], flag), True)
-        (all_,) = build.reduce([done], [true], range(len(shape)), lambda x, y: [build.elementwise("and", x, y)])
-        few = build.compare("LT", number, build.full(index, _STEPS))
-        return build.elementwise("and", few, build.elementwise("not", all_))
-
-    def stepped(number: ir.Value, done: ir.Value, *before: ir.Value) -> list[ir.Value]:
-        after, exact = step(Real(build.broadcast(number, shape, [])), [Real(each) for each in before])
-        kept = [build.select(done, old, new.value) for old, new in zip(before, after)]
-        return [build.add(number, build.full(index, 1)), build.elementwise("or", done, exact.value), *kept]
-
-    return [Real(value) for value in build.while_loop([start, done, *(each.value for each in state)], goes_on, stepped)[2:]]
+    return repeated([p / q, p, x.like(1.0), q, x], step)[0]

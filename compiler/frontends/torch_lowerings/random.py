@@ -15,7 +15,7 @@ from torch_mlir import ir
 from hloom.passes.common.rewriting import value_of
 from hloom.passes.stablehlo.support import build
 
-from ..torch_registry import TorchOp, torch_lowering
+from ..torch_registry import TorchOp, torch_lowering, torch_lowering_of_complex
 
 
 @torch_lowering("aten.native_dropout")
@@ -59,7 +59,7 @@ def normal_instead(op: TorchOp, x: ir.Value, mean: float = 0.0, deviation: float
 
 @torch_lowering("aten.log_normal")
 def log_normal(op: TorchOp, x: ir.Value, mean: float = 1.0, deviation: float = 2.0, *, generator: Any = None) -> ir.Value:
-    exponent = _scaled(_drawn(_wide(op.result), "NORMAL"), mean, deviation)
+    exponent = _scaled(drawn(wide(op.result), "NORMAL"), mean, deviation)
     return build.convert(build.elementwise("exponential", exponent), op.element)
 
 
@@ -83,7 +83,7 @@ def geometric(op: TorchOp, x: ir.Value, rate: float, *, generator: Any = None) -
 
 @torch_lowering("aten.cauchy")
 def cauchy(op: TorchOp, x: ir.Value, median: float = 0.0, width: float = 1.0, *, generator: Any = None) -> ir.Value:
-    uniform = _drawn(_wide(op.result), "UNIFORM")
+    uniform = drawn(wide(op.result), "UNIFORM")
     angle = build.multiply(build.subtract(uniform, build.full_like(uniform, 0.5)), build.full_like(uniform, math.pi))
     return build.convert(_scaled(build.elementwise("tan", angle), median, width), op.element)
 
@@ -108,17 +108,38 @@ def integers_like(op: TorchOp, x: ir.Value, low: int, high: int, **_: Any) -> ir
     return _integers(op, low, high)
 
 
+@torch_lowering("aten.random.from")
+def integers_from(op: TorchOp, x: ir.Value, low: int, high: int | None, *, generator: Any = None) -> ir.Value:
+    return _integers(op, low, _most(op.element) + 1 if high is None else high)
+
+
+@torch_lowering("aten.random.default")
+def any_integers(op: TorchOp, x: ir.Value, *, generator: Any = None) -> ir.Value:
+    return _integers(op, 0, _most(op.element) + 1)
+
+
 @torch_lowering("aten.randperm")
 def randperm(op: TorchOp, count: int, **_: Any) -> ir.Value:
     """Places in the order of random numbers, one a place. Numbers of 53 bits are alike too seldom to tell."""
-    keys = _drawn(build.tensor([count], ir.F64Type.get()), "UNIFORM")
+    keys = drawn(build.tensor([count], ir.F64Type.get()), "UNIFORM")
     return build.sort([keys, build.iota([count], op.element, 0)], 0, lambda x, y, *_: build.compare("LT", x, y))[1]
 
 
+@torch_lowering_of_complex("aten.rand", "aten.rand_like")
+def complex_uniform(op: TorchOp, *_: Any, **__: Any) -> ir.Value:
+    part = build.tensor(list(op.result.shape), op.element.element_type)
+    return value_of("stablehlo.complex", op.result, [drawn(part, "UNIFORM") for _ in range(2)])
+
+
 def _normal(op: TorchOp, mean: ir.Value | float, deviation: ir.Value | float) -> ir.Value:
+    """Of complex numbers both parts have half the variance, and a mean that is a number."""
+    if isinstance(op.element, ir.ComplexType) and not any(isinstance(each, ir.Value) for each in (mean, deviation)):
+        part = build.tensor(list(op.result.shape), op.element.element_type)
+        parts = [_scaled(drawn(part, "NORMAL"), mean, deviation * 0.5**0.5) for _ in range(2)]
+        return value_of("stablehlo.complex", op.result, parts)
     if not isinstance(op.element, ir.FloatType):
         return NotImplemented
-    return build.convert(_scaled(_drawn(_wide(op.result), "NORMAL"), mean, deviation), op.element)
+    return build.convert(_scaled(drawn(wide(op.result), "NORMAL"), mean, deviation), op.element)
 
 
 def _scaled(numbers: ir.Value, mean: ir.Value | float, deviation: ir.Value | float) -> ir.Value:
@@ -134,24 +155,35 @@ def _scaled(numbers: ir.Value, mean: ir.Value | float, deviation: ir.Value | flo
 
 def _logarithm(op: TorchOp) -> ir.Value:
     """Of uniform numbers between 0 and 1, both excluded: half of the least one instead of 0."""
-    uniform = _drawn(_wide(op.result), "UNIFORM")
+    uniform = drawn(wide(op.result), "UNIFORM")
     least = 2.0**-54 if build.element_of(uniform).width == 64 else 2.0**-25
     return build.elementwise("log", build.elementwise("maximum", uniform, build.full_like(uniform, least)))
 
 
 def _integers(op: TorchOp, low: int, high: int) -> ir.Value:
-    """From `low` up to `high`, which is excluded."""
+    """From `low` up to `high`, which is excluded. Of all integers of 64 bits the largest is never drawn."""
     width = 32 if -(2**31) <= low and high < 2**31 else 64
     kind = build.tensor(list(op.result.shape), ir.IntegerType.get_signless(width))
-    return build.convert(_drawn(kind, "UNIFORM", (low, high)), op.element)
+    high = min(high, low + 2**64 - 1)
+    numbers = drawn(kind, "UNIFORM", (low, high if high < 2**63 else high - 2**64))
+    if op.element == ir.IntegerType.get_signless(1):
+        return build.compare("NE", numbers, build.full_like(numbers, 0))
+    return build.convert(numbers, op.element)
+
+
+def _most(element: ir.Type) -> int:
+    """The largest integer of a type; of floats that up to which they have all."""
+    if isinstance(element, ir.FloatType):
+        return 2 ** {"f64": 53, "f32": 24, "f16": 11, "bf16": 8}[str(element)]
+    return int(build.extreme(element, 1))
 
 
 def _chosen(kind: ir.RankedTensorType, rates: ir.Value) -> ir.Value:
     """True as often as `rates` say, which are f32: uniform numbers are multiples of 2^-24."""
-    return build.compare("LT", _drawn(_f32(kind), "UNIFORM"), rates)
+    return build.compare("LT", drawn(_f32(kind), "UNIFORM"), rates)
 
 
-def _drawn(kind: ir.RankedTensorType, distribution: str, given: tuple[float, float] = (0.0, 1.0)) -> ir.Value:
+def drawn(kind: ir.RankedTensorType, distribution: str, given: tuple[float, float] = (0.0, 1.0)) -> ir.Value:
     """Numbers from one up to the other, 0 and 1, or of such a mean and deviation."""
     ends = (build.full(build.tensor([], kind.element_type), end) for end in given)
     sizes = build.constant(ir.DenseElementsAttr.get(np.array(kind.shape, np.int64)))
@@ -159,7 +191,7 @@ def _drawn(kind: ir.RankedTensorType, distribution: str, given: tuple[float, flo
     return value_of("stablehlo.rng", kind, [*ends, sizes], rng_distribution=drawn_as)
 
 
-def _wide(kind: ir.RankedTensorType) -> ir.RankedTensorType:
+def wide(kind: ir.RankedTensorType) -> ir.RankedTensorType:
     """What numbers of a type are computed in."""
     return kind if isinstance(kind.element_type, ir.F64Type) else _f32(kind)
 
