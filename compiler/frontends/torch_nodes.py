@@ -45,7 +45,7 @@ def code_of_any_name() -> Iterator[None]:
         first, *others = before(function).split(".")
         return functools.reduce(lambda of, name: f'getattr({of}, "{name}")' if iskeyword(name) else f"{of}.{name}", others, first)
 
-    fx_graph._get_qualified_name = qualified_name
+    fx_graph._get_qualified_name = qualified_name  # type: ignore[assignment]
     try:
         yield
     finally:
