@@ -16,7 +16,7 @@ and no search for pointers that move along loops: the code is as fast, in a thir
 registers, as depthwise convolutions, vectorize-tiles marks as "some": windows load some rows twice, which one more pass finds. Rows that
 are reduced alone get slower by a tenth so; marked as "more" they have the same passes, and keep pointers that move along loops. What looks
 elements up at an index of each lane, windows of pixels in a register and scalar loops keep all: some get slower by up to a third. Long
-kernels that have scalar loops for LLVM to vectorise, as selections have beside the straight code of their sorts, are marked as "full".
+kernels that have scalar loops for LLVM to vectorise, as sorts have beside straight code of registers, are marked as "full".
 
 Must hold: the thunk stage. Declined: a kernel that a loop of the host's runs, which LLVM inlines there, and one that no program runs,
 and one that is marked as "full".

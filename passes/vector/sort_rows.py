@@ -78,14 +78,13 @@ def _build(function: ir.Operation, target: TargetView) -> None:
         room = scratch_of(op)
         scratch = [Array(buffer, kind.element_type) for buffer, kind in zip(buffers[len(buffers) - len(room) :], room)]
         first = integer(op, FIRST, length)
+        kernel.attributes["hloom.effort"] = ir.StringAttr.get("full")  # its walks over a row are for LLVM to vectorise
         comparator, s = Comparator(op.regions[0].blocks[0], known), Scalars(kernel)
         key = key_of(comparator)
         if key is not None and is_of_words(op):
             sort: RowSort = WordSort(s, key, length, inputs, scratch).emit
         else:
             sort = _algorithm(comparator, key, s, length, first, target)
-            if selects(length, first):
-                kernel.attributes["hloom.effort"] = ir.StringAttr.get("full")  # its passes over blocks are for LLVM to vectorise
         alone = key if first == length else None
         together = alone is not None and NetworkSort.fits(alone, inputs, length, prod(outer), target.vector_bits)
         if alone is not None and KeySort.fits(alone, inputs, length, target.vector_bits):

@@ -63,6 +63,19 @@ def test_permutations(dtype: torch.dtype) -> None:
     assert (often - 200).abs().max() < 5 * (1000 * 0.2 * 0.8) ** 0.5
 
 
+@pytest.mark.parametrize("count", [0, 1, 2, 300, 65_536, 65_537])
+def test_permutations_of_many(count: int) -> None:
+    """Above 2^16 places words are sorted twice."""
+    torch.manual_seed(1)
+    draw = torch.compile(lambda: torch.randperm(count), backend="hloom", fullgraph=True)
+    drawn = draw(), draw()
+    for each in drawn:
+        assert torch.equal(each.sort().values, torch.arange(count))
+    if count >= 300:
+        assert (drawn[0] == drawn[1]).sum() < 12
+        assert abs(torch.corrcoef(torch.stack([drawn[0].double(), torch.arange(count).double()]))[0, 1]) < 5 * count**-0.5
+
+
 INTEGERS: dict[str, tuple[Callable[[], torch.Tensor], int, int]] = {
     "of both signs": (lambda: torch.randint(-3, 7, (60_000,)), -3, 7),
     "below 0": (lambda: torch.randint(-10, -2, (60_000,), dtype=torch.int32), -10, -2),

@@ -29,8 +29,6 @@ from ...common.vectors import broadcast, extract
 from .partition import Lanes, Partition
 from .registers import exchanged, sort_registers
 
-REGISTERS = 8
-"""More would be faster by a tenth at most, and take twice as long to compile."""
 _WAITING = 64
 """More runs than ever wait."""
 _MANY = 1024
@@ -64,7 +62,8 @@ class QuickSort:
     def __init__(self, s: Scalars, function: ir.Operation, bits: int, length: int, target: TargetView):
         self.s, self.length, self.integer = s, length, ir.IntegerType.get_signless(bits)
         self.lanes = Lanes(self.integer, target.lanes(bits))
-        self.short = REGISTERS * self.lanes.count
+        self.registers = target.vector_registers // 2  # the others hold what is exchanged
+        self.short = self.registers * self.lanes.count
         self.room = memref.alloca(ir.MemRefType.get([self.short], self.integer), [], [], alignment=64)
         if length > self.short:
             self.partition = Partition(function, self.lanes, target)
@@ -160,12 +159,12 @@ class QuickSort:
         """Sorts a short run into the first buffer: how many wait then, with what to go on."""
 
         def at_least(registers: int) -> list[ir.Value]:
-            if registers < REGISTERS:
+            if registers < self.registers:
                 fits = arith.cmpi(_ule, run.length, index_constant(registers * self.lanes.count))
                 return if_else(fits, [], lambda: self._in_registers(run, registers), lambda: at_least(2 * registers))
             return self._in_registers(run, registers)
 
-        at_least(REGISTERS // 4)
+        at_least(self.registers // 4)
         self._leave(run)
         left = arith.subi(waiting, index_constant(1))
         return [left, *self._next(arith.maxsi(left, index_constant(0))).values]

@@ -2,6 +2,7 @@
 
 // Changed: With 256 bits a table of permutations parts the keys.
 // CHECK-LABEL: func.func private @long
+// CHECK-SAME: hloom.effort = "full"
 // CHECK: %[[ORDERS:.*]] = memref.get_global @long_constant_orders
 // CHECK: scf.while
 // CHECK: %[[ORDER:.*]] = vector.load %[[ORDERS]]
