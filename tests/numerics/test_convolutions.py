@@ -113,6 +113,9 @@ LAYERS = [
     Layer((19, 30), 10, 1, (5, 5), stride=4, padding=around(1), batch=2),
     Layer((7, 6), 24, 9, (3, 3), padding=around(1), groups=3, batch=2),
     Layer((6, 8, 7), 4, 6, (2, 3, 2), stride=3, first=False),
+    # few features of many channels that lie last: idle lanes cost less than conversions
+    Layer((33, 35), 64, 8, (3, 3), stride=2, padding=around(1), first=False),
+    Layer((18, 37), 48, 12, (2, 2), groups=3, batch=2, first=False),
     # pairs of channels
     Layer((14, 9), 8, 64, (5, 5), padding=around(2), groups=4, batch=2),
 ]

@@ -17,7 +17,7 @@ from ...common.winograd import TAPS, tiles_along
 from ...library_calls.conv import ELEMENTS, Conv, conv_of
 from .build import element_of
 from .dimensions import ConvDims
-from .line_convolution import suits_lines
+from .line_convolution import has_lines, is_product, line_length, suits_lines
 
 _ELEMENTS = (*ELEMENTS, "f64", "i8", "ui8", "i16", "i32")
 WINOGRAD_BLOCK = 32
@@ -34,13 +34,20 @@ _MOST_UNROLLED = 64
 _PRODUCT = 0.8
 """The time of a product of whole matrices, of that of a direct sum, whose lines of pixels end in blocks of their own."""
 
+_FLOAT = 4
+_STORED = 16
+"""Steps of a sum that take as long as to store a pixel's features, of which lanes stay idle."""
+_LINES, _LINES_APART, _CONVERTED = 0.8, 1.5, 2
+"""The times of sums by lines, of pixels side by side and apart, and of conversions, of what idle lanes take by their share of the peak."""
+
 
 def direct_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
     """Sizes of a convolution that the direct kernel computes; None for others.
 
     Its features are at least a vector of sums, in each group or as groups of one channel or few. Fewer floats, of which lanes stay idle,
-    where lines of pixels would not suit either: windows far apart, and short lines. AMX has its own kernels of bf16 and of bytes. Groups of
-    the batch, as the gradient by the weights of a grouped convolution has them, are of one channel or few.
+    where lines of pixels would not suit either, windows far apart and short lines, or would cost more with their conversions. AMX has its
+    own kernels of bf16 and of bytes. Groups of the batch, as the gradient by the weights of a grouped convolution has them, are of one
+    channel or few.
     """
     batch_groups = integer(op, "batch_group_count") if op.name == "stablehlo.convolution" else 1
     conv = conv_of(op, _ELEMENTS, (batch_groups,)) if target.kind == "cpu" else None
@@ -54,7 +61,24 @@ def direct_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
         return None
     each, floats = features // conv.groups, isinstance(element_of(op.operands[0]), ir.FloatType)
     few = floats and (conv.groups == 1 or each >= _FEWEST_FEATURES)
-    return conv if each >= lanes or (few and suits_lines(op, target) is None) else None
+    return conv if each >= lanes or (few and (suits_lines(op, target) is None or _idles_cheaper(op, conv, target))) else None
+
+
+def _idles_cheaper(op: ir.Operation, conv: Conv, target: TargetView) -> bool:
+    """Whether idle lanes cost less than the conversions of lines, of data with its channels last.
+
+    Halves that are widened one by one are slower with idle lanes.
+    """
+    element, lanes = str(element_of(op.operands[0])), target.lanes(_sum_bits(op))
+    pairs = element == "bf16" and target.bf16_dot
+    taken = (element == "f32" or pairs) and conv.output[1] // conv.groups >= _FEWEST_FEATURES and not is_product(conv)
+    if not taken or has_lines(ConvDims.of(op)):
+        return False
+    depth, line, flops = prod(conv.filter[1:]), line_length(conv), target.peak_flops("f32")
+    idling = 2 * prod(conv.output[:1] + conv.output[2:]) * conv.groups * lanes * (depth / (1 + pairs) + _STORED) / flops
+    summed = 2 * prod(conv.output) * depth * ceil(line / lanes) * lanes / line / flops
+    moved = 2 * _FLOAT * (prod(conv.input) + prod(conv.output)) / target.llc_bytes_per_second
+    return idling < summed * (_LINES if conv.window_strides[-1] == 1 else _LINES_APART) + _CONVERTED * moved
 
 
 def shares_lanes(op: ir.Operation, conv: Conv, target: TargetView) -> bool:

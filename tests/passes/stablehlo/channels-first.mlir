@@ -17,10 +17,10 @@ module attributes {hloom.target = {kind = "cpu", vector_bits = 512, vector_regis
   // Changed: Few features, which fill no register, of a sequence.
   // CHECK-LABEL: func.func @few_features(
   // CHECK: stablehlo.convolution({{.*}}) dim_numbers = [b, f, 0]x[o, i, 0]->[b, f, 0]
-  func.func @few_features(%x: tensor<2x100x12xf32>, %w: tensor<5x12x8xf32>) -> tensor<2x96x8xf32> {
+  func.func @few_features(%x: tensor<2x100x12xf32>, %w: tensor<5x12x4xf32>) -> tensor<2x96x4xf32> {
     %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {}
-      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x100x12xf32>, tensor<5x12x8xf32>) -> tensor<2x96x8xf32>
-    return %0 : tensor<2x96x8xf32>
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x100x12xf32>, tensor<5x12x4xf32>) -> tensor<2x96x4xf32>
+    return %0 : tensor<2x96x4xf32>
   }
 
   // Changed: Pixels of other floats lie side by side then, too.
@@ -30,6 +30,16 @@ module attributes {hloom.target = {kind = "cpu", vector_bits = 512, vector_regis
     %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
       {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x20x20x12xbf16>, tensor<3x3x12x8xbf16>) -> tensor<1x18x18x8xbf16>
     return %0 : tensor<1x18x18x8xbf16>
+  }
+
+  // Declined: Few features of so many channels that a transpose takes longer than idle lanes.
+  // CHECK-LABEL: func.func @many_channels(
+  // CHECK-NOT: transpose
+  // CHECK: stablehlo.convolution({{.*}}) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]
+  func.func @many_channels(%x: tensor<8x40x40x256xf32>, %w: tensor<3x3x256x8xf32>) -> tensor<8x19x19x8xf32> {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [2, 2]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<8x40x40x256xf32>, tensor<3x3x256x8xf32>) -> tensor<8x19x19x8xf32>
+    return %0 : tensor<8x19x19x8xf32>
   }
 
   // Declined: Groups of eight, two of which are a register; lines of three pixels; integers.
