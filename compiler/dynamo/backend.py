@@ -7,6 +7,7 @@ whole (graph.py). torch finds the backend by the entry point `torch_dynamo_backe
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
@@ -82,14 +83,13 @@ class _Compilers:
     def _by_sizes(self, graph: GraphModule, **how: Any) -> Code:
         from .sizes import BySizes, has_open_sizes  # the compiler is not needed where all that it would make is kept
 
-        compiled = functools.partial(self._compiled, **how)
+        compiled: Callable[[GraphModule], Code] = functools.partial(self._compiled, **how)
         return BySizes(graph, compiled) if has_open_sizes(graph) else compiled(graph)
 
     def inference(self, graph: GraphModule, given: Sequence[Any]) -> Code:
         self.select(graph)
-        results = graph.graph.output_node().args[0]
         static = static_operands() if self.chosen.bind else ()
-        return self._by_sizes(graph, static=static, returned=len(results), are_users=True)
+        return self._by_sizes(graph, static=static, returned=sys.maxsize, are_users=True)
 
     def partition(self, joint: GraphModule, inputs: Sequence[Any], **options: Any) -> tuple[GraphModule, GraphModule]:
         self.select(joint)

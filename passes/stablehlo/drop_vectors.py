@@ -26,8 +26,12 @@ from ..registry import register_pass
 from .support.column_major import letters
 from .support.driver import drop_dead
 
-_SINGULAR = {"mode": (2, 3)}
-_VECTORS = {"gesdd": _SINGULAR, "gesvd": _SINGULAR, "syevd": {"mode": (0,)}, "geev": {"compute_left": (-3,), "compute_right": (-2,)}}
+_VECTORS: dict[str, dict[str, tuple[int, ...]]] = {
+    "gesdd": {"mode": (2, 3)},
+    "gesvd": {"mode": (2, 3)},
+    "syevd": {"mode": (0,)},
+    "geev": {"compute_left": (-3,), "compute_right": (-2,)},
+}
 """By routine the option that asks for vectors, and the results that they are."""
 
 
