@@ -144,10 +144,10 @@ class Call(Code):
         made = exe.flat([given[index] for index in self.taken]) if exe is not None else []
         if self.is_plain:
             return made
-        return [_result(where, value, given, made) for where, value in self.results]
+        return [result_of(where, value, given, made) for where, value in self.results]
 
 
-def _result(where: str, value: Any, given: Sequence[Any], made: Sequence[Any]) -> Any:
+def result_of(where: str, value: Any, given: Sequence[Any], made: Sequence[Any]) -> Any:
     if where == OPERANDS:
         of, sizes, strides, begin = value
         return given[of].as_strided(sizes, strides, given[of].storage_offset() + begin)

@@ -31,7 +31,7 @@ from ..frontends.torch_nodes import module_of
 from ..source_program import Imported
 from .call import GIVEN, MADE, OPERANDS, PASSED, VIEW, Call, Frame, executable, keep, kept_call
 from .keys import About, are_off, graph_key
-from .shared_results import shared_results, view_of, views_of_operands
+from .shared_results import shared_results, view_of, views_of_operands, within
 
 _WITHOUT = "without fullgraph=True, it stays with PyTorch"
 
@@ -174,8 +174,7 @@ class _Graph:
         if value in self.operands:
             return PASSED, self.operands.index(value)
         if value in self.views:
-            operand, (sizes, strides, begin) = self.views[value], view_of(value)
-            return OPERANDS, (self.operands.index(operand), sizes, strides, begin - view_of(operand)[2])
+            return OPERANDS, within(value, self.views[value], self.operands)
         if value in self.shared:
             return VIEW, (self._result(self.shared[value])[1], *view_of(value))
         if value not in self.made:

@@ -11,7 +11,6 @@ up to StableHLO, which takes a fraction of a compile. A part that fails later st
 from __future__ import annotations
 
 import operator
-import sys
 import warnings
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
@@ -25,8 +24,9 @@ from torch.fx.passes.operator_support import OperatorSupportBase
 from hloom.passes.common.places import place
 from hloom.passes.errors import CompileError
 
-from .call import Code, unboxed
+from .call import OPERANDS, Code, result_of, unboxed
 from .graph import compiled_graph, copied, lowered_graph, stays, without_copies
+from .shared_results import views_of_operands, within
 
 
 def compiled_where_possible(
@@ -36,16 +36,17 @@ def compiled_where_possible(
     try:
         return compiled_graph(module, static, returned=returned, are_users=are_users, **options)
     except CompileError as error:
-        parts = _Parts(module, error)
-    if told := parts.compiled({**options, "returned": sys.maxsize if returned else 0}):
+        parts = _Parts(module, error, returned)
+    if told := parts.compiled(options):
         warnings.warn(told, stacklevel=2)
     return parts
 
 
 class _Parts(Code):
-    def __init__(self, module: GraphModule, error: CompileError):
+    def __init__(self, module: GraphModule, error: CompileError, returned: int):
         super().__init__()
         self.source = module
+        self.returned = returned
         self.why = str(error)
         self.eager = _Eager()
         self.count = len(_names(module))
@@ -56,8 +57,10 @@ class _Parts(Code):
         while True:
             graph, values = copied(self.source)
             values, changed = without_copies(graph, values)
-            self.changed = [index for index, node in enumerate(_operands(graph)) if node in changed]
-            graph.output((*values, *(changed[_operands(graph)[index]] for index in self.changed)))
+            operands, views = _operands(graph), views_of_operands(values[: self.returned], changed)
+            self.changed = [index for index, node in enumerate(operands) if node in changed]
+            self.views = {place: within(value, views[value], operands) for place, value in enumerate(values) if value in views}
+            graph.output((*values, *(changed[operands[index]] for index in self.changed)))
             partitioner = CapabilityBasedPartitioner(GraphModule(self.source, graph), self.eager, allows_single_node_partition=True)
             parted = partitioner.fuse_partitions(partitioner.propose_partitions())
             if all(self._lowers(part) for part in _parts_of(parted).values()):
@@ -92,7 +95,7 @@ class _Parts(Code):
         with torch.no_grad():
             for index, value in zip(self.changed, results[seen:]):
                 given[index].copy_(value)
-        return results[:seen]
+        return [result_of(OPERANDS, self.views[n], given, ()) if n in self.views else each for n, each in enumerate(results[:seen])]
 
 
 class _Part(torch.nn.Module):

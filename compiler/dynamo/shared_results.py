@@ -42,6 +42,12 @@ def views_of_operands(values: Sequence[Any], changed: Mapping[Node, Any]) -> dic
     return found
 
 
+def within(value: Node, operand: Node, operands: Sequence[Node]) -> tuple[int, tuple[int, ...], tuple[int, ...], int]:
+    """A view of an operand: the operand's number, sizes, strides, and how far behind the operand's beginning it begins."""
+    sizes, strides, begin = view_of(value)
+    return operands.index(operand), sizes, strides, begin - view_of(operand)[2]
+
+
 def _lie_alike(value: Node, operand: Node) -> bool:
     return _kind(value.meta["val"]) == _kind(operand.meta["val"]) and view_of(value)[:2] == view_of(operand)[:2]
 
