@@ -9,21 +9,18 @@ After:
 eigvalsh asks for vectors in JAX and drops them, svdvals in a PyTorch program that may want gradients. Without them a call takes a third to
 a half of its time. Dead ops go first, for they are readers too.
 
-Must hold: legalize-cuda-calls has run. Declined: calls one of whose vectors somebody reads, but for those of one side of geev.
+Must hold: legalize-cuda-calls has run. Declined: calls one of whose vectors somebody reads, but for those of one side of geev. Refused:
+calls with other operands, results or options than the routine's (InvalidProgramError).
 """
 
 from __future__ import annotations
 
 from torch_mlir import ir
 
-from hloom.runtime.custom_calls import is_registered
-
 from ..common.calls.config import config_of
-from ..common.calls.lapack import routine_of
-from ..common.custom_calls import target_of_call
 from ..common.rewriting import is_used, walk
 from ..registry import register_pass
-from .support.column_major import letters
+from .support.column_major import letters, routine_called
 from .support.driver import drop_dead
 
 _VECTORS: dict[str, dict[str, tuple[int, ...]]] = {
@@ -43,7 +40,7 @@ def drop_vectors(module: ir.Operation) -> None:
     for op in _calls(module):
         config = config_of(op)
         for option, places in _vectors_of(op).items():
-            if config.get(option) != ord("N") and not any(is_used(op.results[place]) for place in places):
+            if config[option] != ord("N") and not any(is_used(op.results[place]) for place in places):
                 _set(op, option)
 
 
@@ -52,9 +49,8 @@ def _calls(module: ir.Operation) -> list[ir.Operation]:
 
 
 def _vectors_of(op: ir.Operation) -> dict[str, tuple[int, ...]]:
-    target = target_of_call(op)
-    known = None if is_registered(target) else routine_of(target)
-    return _VECTORS.get(known[1], {}) if known else {}
+    known = routine_called(op, _VECTORS)
+    return _VECTORS[known[1]] if known is not None else {}
 
 
 def _set(op: ir.Operation, option: str) -> None:

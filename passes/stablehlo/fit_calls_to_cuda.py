@@ -19,16 +19,14 @@ from __future__ import annotations
 from torch_mlir import ir
 
 from hloom.dialects.target import target_of
-from hloom.runtime.custom_calls import is_registered
 
 from ..common.calls.config import config_of
-from ..common.calls.lapack import lapack_call, routine_of, target_name
-from ..common.calls.routine import Place
+from ..common.calls.lapack import routine_of, target_name
 from ..common.custom_calls import target_of_call
 from ..common.rewriting import element_of, is_used
 from ..registry import register_pass
 from .support import build
-from .support.column_major import ColumnMajor, call, letters, stored_types, transposed
+from .support.column_major import ColumnMajor, call, letters, routine_called, transposed
 from .support.driver import rewrite
 
 _LEAST = 3
@@ -41,11 +39,8 @@ def fit_calls_to_cuda(module: ir.Operation) -> None:
         return
 
     def fit(op: ir.Operation) -> list[ir.Value] | None:
-        known = None if is_registered(target_of_call(op)) else routine_of(target_of_call(op))
-        if known is None or known[1] not in _RULES:
-            return None
-        lapack_call(Place(op, target_of_call(op)), *stored_types(op))  # raises where it is none
-        return _RULES[known[1]](op, known[0])
+        known = routine_called(op, _RULES)
+        return _RULES[known[1]](op, known[0]) if known is not None else None
 
     rewrite(module, {"stablehlo.custom_call": [fit]})
 

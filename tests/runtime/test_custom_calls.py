@@ -289,6 +289,20 @@ def test_malformed_approximate_top_k(config, part):
     refused(text, hloom.InvalidProgramError, "@ApproxTopK", part)
 
 
+@pytest.mark.parametrize(
+    ("target", "results", "part"),
+    [
+        ("lapack_ssyevd_ffi", "tensor<9x9xf32>, tensor<9xf32>, tensor<i32>", "mode = None"),
+        ("lapack_sgesdd_ffi", "tensor<9x9xf32>, tensor<9xf32>", "gives 5 results"),
+    ],
+)
+def test_malformed_calls_whose_vectors_nobody_reads(target, results, part):
+    text = f"""func.func @main(%x: tensor<9x9xf32>) -> tensor<9xf32> {{
+      %0:{results.count("tensor")} = stablehlo.custom_call @{target}(%x) : (tensor<9x9xf32>) -> ({results})
+      return %0#1 : tensor<9xf32> }}"""
+    refused(text, hloom.InvalidProgramError, target, part)
+
+
 def test_workspace_that_is_not_to_be_had_is_an_error():
     """The routine's process lives on, and what it does next is right."""
     script = """

@@ -6,11 +6,16 @@ A value in the layout [0, 1] is the matrix that it looks like; one that lies row
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 import numpy as np
 from torch_mlir import ir
 
+from hloom.runtime.custom_calls import is_registered
+
+from ...common.calls.lapack import lapack_call, routine_of
+from ...common.calls.routine import Place
+from ...common.custom_calls import target_of_call
 from ...common.rewriting import create
 from . import build
 
@@ -28,6 +33,17 @@ def stored_types(op: ir.Operation) -> tuple[list[ir.Type], list[ir.Type]]:
     pairs = ([*zip(row_major_orders(op, name, found), found)] for name, found in values)
     given, made = ([build.tensor([v.type.shape[d] for d in order], v.type.element_type) for order, v in each] for each in pairs)
     return given, made
+
+
+def routine_called(op: ir.Operation, names: Container[str]) -> tuple[str, str] | None:
+    """The letter of the type and the routine, one of `names`, of LAPACK's that a call asks for; None if it asks for another, or for what
+    somebody registered. Raises InvalidProgramError where that is no call of it."""
+    target = target_of_call(op)
+    known = None if is_registered(target) else routine_of(target)
+    if known is None or known[1] not in names:
+        return None
+    lapack_call(Place(op, target), *stored_types(op))
+    return known
 
 
 class ColumnMajor:
