@@ -26,7 +26,7 @@ from hloom.dialects.target import TargetView, target_of
 from ..registry import register_pass
 from .support import build
 from .support.dimensions import ConvDims
-from .support.direct_convolution import direct_convolution, on_tiles
+from .support.direct_convolution import direct_convolution
 from .support.driver import rewrite
 from .support.line_convolution import has_lines, is_product, suits_lines
 
@@ -45,7 +45,7 @@ def channels_first(module: ir.Operation) -> None:
 
 def _convolution(target: TargetView, op: ir.Operation) -> list[ir.Value] | None:
     dims, rank = ConvDims.of(op), len(build.shape_of(op.results[0]))
-    has_kernel = has_lines(dims) or on_tiles(op, target) or direct_convolution(op, target) is not None
+    has_kernel = has_lines(dims) or direct_convolution(op, target) is not None
     conv = None if has_kernel else suits_lines(op, target)
     if conv is None or (is_product(conv) and conv.groups == 1 and conv.input[1] >= _DEEP * conv.output[1]):
         return None

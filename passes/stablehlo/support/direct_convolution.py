@@ -51,7 +51,7 @@ def direct_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
     """
     batch_groups = integer(op, "batch_group_count") if op.name == "stablehlo.convolution" else 1
     conv = conv_of(op, _ELEMENTS, (batch_groups,)) if target.kind == "cpu" else None
-    if conv is None or on_tiles(op, target):
+    if conv is None:
         return None
     features, lanes = conv.output[1], target.lanes(_sum_bits(op))
     alone = conv.input[1] == conv.groups == features or conv.input[0] == batch_groups == features
@@ -91,12 +91,6 @@ def shares_lanes(op: ir.Operation, conv: Conv, target: TargetView) -> bool:
     channels, taps = (conv.filter[1], conv.filter[-1]) if batch_groups == 1 else (conv.output[0], 1)
     floats = all(isinstance(element_of(value), ir.FloatType) for value in (*op.operands, op.results[0]))
     return 1 < features == channels < lanes and lanes % features == 0 and floats and features * taps <= _MOST_UNROLLED
-
-
-def on_tiles(op: ir.Operation, target: TargetView) -> bool:
-    """Whether AMX multiplies its elements."""
-    element = str(element_of(op.operands[0]))
-    return (target.amx_bf16 and element == "bf16") or (target.amx_int8 and element in ("i8", "ui8"))
 
 
 def _sum_bits(op: ir.Operation) -> int:

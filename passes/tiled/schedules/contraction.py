@@ -150,7 +150,7 @@ def _rows_first(product: _Product, target: TargetView) -> bool:
     is_far = product.bytes_of(left) > target.llc_bytes // 4
     is_spread = product.bytes_of(result) > target.l2_bytes and width > _TILE_COLUMNS
     fits = product.depth * width * element_bytes(element_of(right)) <= target.l2_bytes // 2
-    return (is_far or is_spread) and in_panels and _tile_element(hero, target) == 0 and fits
+    return (is_far or is_spread) and in_panels and amx_bytes(hero, target) == 0 and fits
 
 
 def _moves_first(hero: TileOp, axis: int) -> bool:
@@ -229,7 +229,7 @@ def _is_split(hero: TileOp, target: TargetView) -> bool:
 def _block(hero: TileOp, target: TargetView, packed: dict[int, int], rows: int, columns: int, rows_first: bool) -> tuple[int, int]:
     """Columns and rows of a tile. AMX takes 32 × 32; where it must pack the right operand first, enough rows to be worth it, and no more of
     the left one than stays in L2."""
-    size = _tile_element(hero, target)
+    size = amx_bytes(hero, target)
     depth = prod(extent for extent, parallel in zip(hero.extents, hero.parallel) if not parallel)
     if size == 0:
         return _register_tile(hero, target, rows, columns, depth, rows_first)
@@ -297,7 +297,7 @@ def _even_blocks(extent: int, most: int, unit: int) -> int:
     return extent if extent <= most else min(most, ceil(even_size(extent, most) / unit) * unit)
 
 
-def _tile_element(hero: TileOp, target: TargetView) -> int:
+def amx_bytes(hero: TileOp, target: TargetView) -> int:
     """Bytes of the elements that AMX multiplies here, 0 where it multiplies none."""
     if not (target.amx_bf16 or target.amx_int8) or hero.op.name != "linalg.generic":
         return 0

@@ -61,14 +61,20 @@ def has_groups_in_lanes(hero: TileOp) -> bool:
     return loops[0] is not None and set(loops) == {loops[0]}
 
 
-def convolution_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[int, int]:
-    """The tile size of each tiled axis, outermost first."""
+def roles(hero: TileOp) -> tuple[list[int], list[int], list[int], list[int]]:
+    """The axes of the result, and of these those of pixels, of features, and of both."""
     output = [hero.axes[p] for p in map(dim_position, hero.output_maps[0].results) if p is not None]
     pixels, weights, *_ = input_loops(hero)
     of = {axis: loop for loop, axis in enumerate(hero.axes)}
     lines = [a for a in output if of[a] in pixels and of[a] not in weights]
     columns = [a for a in output if of[a] in weights and of[a] not in pixels]
-    groups = [a for a in output if of[a] in pixels and of[a] in weights]
+    return output, lines, columns, [a for a in output if of[a] in pixels and of[a] in weights]
+
+
+def convolution_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[int, int]:
+    """The tile size of each tiled axis, outermost first."""
+    output, lines, columns, groups = roles(hero)
+    of = {axis: loop for loop, axis in enumerate(hero.axes)}
     if is_transformed(hero.inputs[1]):
         return _winograd_schedule(hero, axes, lines, columns, groups, target)
     if groups and output[-1] in lines:
@@ -76,7 +82,7 @@ def convolution_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
         if _is_bare(hero, of[output[-1]]):
             cut(sizes, axes, [output[-1]], _LANES)
         return sizes
-    lanes = target.vector_bits // (8 * element_bytes(_kinds(hero)[0].element_type))
+    lanes = target.vector_bits // (8 * element_bytes(kinds(hero)[0].element_type))
     narrow = bool(groups) and output[-1] in columns and axes.extent[output[-1]] < lanes  # several share a register
     sizes = {axis: 1 for axis in groups if axis in axes.tileable and not narrow}
     together = None
@@ -93,7 +99,7 @@ def convolution_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     cores = max(2, target.cores)
     if narrow and prod(ceil(axes.extent[axis] / size) for axis, size in sizes.items()) < cores:
         _cut_groups(sizes, axes, groups[-1], lanes // axes.extent[output[-1]], cores)
-    return {axis: sizes[axis] for axis in _order(hero, axes, sizes, lines, target)}
+    return {axis: sizes[axis] for axis in order(hero, axes, sizes, lines, target)}
 
 
 def _cut_lines(sizes: dict[int, int], hero: TileOp, axes: Axes, lines: list[int], together: int | None, rows: int | None) -> None:
@@ -118,7 +124,7 @@ def _rows_of_all_taps(hero: TileOp, axes: Axes, lines: list[int], columns: list[
     if len(lines) < 2 or dim_position(hero.maps[0].results[-1]) != hero.axes.index(lines[-1]):
         return None
     *taps, channel = lines
-    nbytes = element_bytes(_kinds(hero)[0].element_type)
+    nbytes = element_bytes(kinds(hero)[0].element_type)
     windows, channels = prod(axes.extent[axis] for axis in taps), axes.extent[channel]
     blocks = ceil(prod(axes.extent[axis] for axis in columns) / _BLOCK)
     fits = windows * channels * blocks * _BLOCK * nbytes <= target.l2_bytes
@@ -152,7 +158,7 @@ def _is_bare(hero: TileOp, loop: int) -> bool:
 def _channels(count: int, hero: TileOp, target: TargetView) -> int:
     """Channels of a tile, at most: whole registers that divide all of them, if there is such a number. A gradient by weights goes over
     all images for each tile: it has one a core, and reads whole pixels on one."""
-    lanes = target.vector_bits // (8 * element_bytes(_kinds(hero)[0].element_type))
+    lanes = target.vector_bits // (8 * element_bytes(kinds(hero)[0].element_type))
     if _sums_images(hero):
         return ceil(count / max(1, target.cores) / lanes) * lanes
     return next((n for n in range(_CHANNELS // lanes * lanes, lanes, -lanes) if count % n == 0), _CHANNELS)
@@ -211,13 +217,13 @@ def _sums_images(hero: TileOp) -> bool:
     return images is not None and not hero.parallel[images]
 
 
-def _order(hero: TileOp, axes: Axes, sizes: dict[int, int], lines: list[int], target: TargetView) -> list[int]:
+def order(hero: TileOp, axes: Axes, sizes: dict[int, int], lines: list[int], target: TargetView) -> list[int]:
     """The tiled axes, outermost first: images, lines and blocks of the weights, so that near caches hold what is read again."""
     alone = {hero.axes[p] for p in map(dim_position, hero.maps[0].results) if p is not None}
     images = [a for a in sizes if a in lines and a in alone]
     inner = [a for a in sizes if a in lines and a not in alone]
     blocks = [a for a in sizes if a not in lines]
-    pixel_bytes, weight_bytes = (prod(kind.shape) * element_bytes(kind.element_type) for kind in _kinds(hero))
+    pixel_bytes, weight_bytes = (prod(kind.shape) * element_bytes(kind.element_type) for kind in kinds(hero))
     if weight_bytes <= target.l2_bytes // 2:
         return [*images, *inner, *blocks]
     times = prod(ceil(axes.extent[a] / sizes[a]) for a in blocks)
@@ -226,7 +232,7 @@ def _order(hero: TileOp, axes: Axes, sizes: dict[int, int], lines: list[int], ta
     return [*blocks, *images, *inner]
 
 
-def _kinds(hero: TileOp) -> list[ir.RankedTensorType]:
+def kinds(hero: TileOp) -> list[ir.RankedTensorType]:
     """The types of the image and of the weights."""
     return [ir.RankedTensorType(value.type) for value in hero.inputs[:2]]
 

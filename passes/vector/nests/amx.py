@@ -53,7 +53,7 @@ def emit_amx(work: Work, target: TargetView, scratch: Scratch) -> bool:
     return True
 
 
-def _formats(block: ir.Block, target: TargetView) -> list[Format]:
+def formats(block: ir.Block, target: TargetView) -> list[Format]:
     """The format of the products with the first operand's rows, and that with the second's; none of other bodies."""
     if target.amx_bf16 and multiplies_bf16(block):
         return [BF16, BF16]
@@ -89,8 +89,8 @@ def _plan(work: Work, target: TargetView) -> _Plan | None:
     operands = [Access.of(m, s, len(loops)) for m, s in zip(work.maps, [*work.inputs, *work.outputs])]
     accesses = [a for a in operands if a is not None]
     summed = [d for d in loops if not work.parallel[d]]
-    formats = [] if work.block is None else _formats(work.block, target)
-    if not formats or len(accesses) != 3 or any(not isinstance(extents[d], int) for d in summed):
+    forms = [] if work.block is None else formats(work.block, target)
+    if not forms or len(accesses) != 3 or any(not isinstance(extents[d], int) for d in summed):
         return None
     out = accesses[2]
     for left, right in (accesses[:2], accesses[1::-1]):
@@ -101,7 +101,7 @@ def _plan(work: Work, target: TargetView) -> _Plan | None:
             break
     else:
         return None
-    form = formats[0 if left is accesses[0] else 1]
+    form = forms[0 if left is accesses[0] else 1]
     row, column = max(rows, key=lambda d: size_bound(extents[d])), columns[0]
     depth, pair = _depth(work, a, b, row, column, summed) if form == BF16 else (_byte_depth(work, a, b, column, summed), None)
     if depth is None:

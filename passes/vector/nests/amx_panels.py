@@ -49,9 +49,9 @@ class Format:
         """`sums` and the product of two tiles."""
         return value_of(self.product, sums.type, [left, right, sums], **dict.fromkeys(self.unsigned, ir.UnitAttr.get()))
 
-    def zero(self) -> ir.Value:
+    def zero(self, rows: int = 16) -> ir.Value:
         """A tile of sums."""
-        return value_of("x86.amx.tile_zero", ir.Type.parse(f"!x86.amx.tile<16x16x{self.sums}>"))
+        return value_of("x86.amx.tile_zero", ir.Type.parse(f"!x86.amx.tile<{rows}x16x{self.sums}>"))
 
 
 BF16 = Format("bf16", 2, "f32", "x86.amx.tile_mulf")
@@ -86,22 +86,22 @@ class Operand:
         return total
 
 
-def load_tile(operand: Operand, address: LinearIndex, form: Format) -> ir.Value:
-    """The tile of 16 × depth at `address`: rows are `across` apart, or `pairs` for a right operand."""
-    kind = ir.Type.parse(f"!x86.amx.tile<16x{form.depth}x{form.element}>")
-    window, zero = _window(operand.storage, address, form.depth, operand.pairs or operand.across), LinearIndex().value()
+def load_tile(operand: Operand, address: LinearIndex, form: Format, rows: int = 16) -> ir.Value:
+    """The tile of `rows` × depth at `address`: rows are `across` apart, or `pairs` for a right operand."""
+    kind = ir.Type.parse(f"!x86.amx.tile<{rows}x{form.depth}x{form.element}>")
+    window, zero = _window(operand.storage, address, rows, form.depth, operand.pairs or operand.across), LinearIndex().value()
     return value_of("x86.amx.tile_load", kind, [window, zero, zero], operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 2, 0]))
 
 
-def store_tile(tile: ir.Value, storage: Storage, address: LinearIndex, row: int) -> None:
-    """Stores a 16 × 16 tile of sums with rows that are `row` apart."""
-    window, zero = _window(storage, address, 16, row), LinearIndex().value()
+def store_tile(tile: ir.Value, storage: Storage, address: LinearIndex, row: int, rows: int = 16) -> None:
+    """Stores a tile of `rows` × 16 sums with rows that are `row` apart."""
+    window, zero = _window(storage, address, rows, 16, row), LinearIndex().value()
     create("x86.amx.tile_store", [], [window, zero, zero, tile], operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 2, 1, 0]))
 
 
-def _window(storage: Storage, address: LinearIndex, width: int, row: int) -> ir.Value:
-    kind = ir.MemRefType.get([16, width], storage.element, ir.StridedLayoutAttr.get(DYNAMIC, [row, 1]))
-    return memref.reinterpret_cast(kind, storage.base, [address.value()], [], [], [DYNAMIC], [16, width], [row, 1])
+def _window(storage: Storage, address: LinearIndex, rows: int, width: int, row: int) -> ir.Value:
+    kind = ir.MemRefType.get([rows, width], storage.element, ir.StridedLayoutAttr.get(DYNAMIC, [row, 1]))
+    return memref.reinterpret_cast(kind, storage.base, [address.value()], [], [], [DYNAMIC], [rows, width], [row, 1])
 
 
 @dataclass(frozen=True)

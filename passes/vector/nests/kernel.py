@@ -40,6 +40,7 @@ from ...common.winograd import is_transformed
 from ...errors import PassFailure
 from ..support.open_kernel import open_kernel
 from .amx import emit_amx
+from .amx_windows import emit_amx_windows
 from .contraction import emit_contraction, takes_after
 from .contraction_loops import contraction_loop, jam_loop, loop_of_windows
 from .dense_blocks import is_dense_block, loads_rows
@@ -416,6 +417,8 @@ class _Kernel:
         groups = LaneGroups.of(work, self.target)
         if groups is not None:
             return self._emit_lane_groups(groups, work, after)
+        if emit_amx_windows(work, self.target, self._scratch):
+            return False
         if not is_surrounded(work) and emit_amx(work, self.target, self._scratch):
             return False
         if emit_narrow_dots(work, self._captured, self.target, self._scratch):

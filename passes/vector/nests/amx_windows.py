@@ -1,0 +1,343 @@
+"""Convolutions of bf16, and of bytes, by AMX tiles: windows are rows of a panel (window_rows.py), weights are columns.
+
+    P = windows of the image
+    for n in blocks of 32 features: for m in blocks of 32 results:
+      c00, c01, c10, c11 = tile_zero
+      for taps across lines: for k in steps of 32 (of bytes: 64) of the taps along a line and their channels:
+        a0, a1 = tile_load P[m…, k];  b0, b1 = tile_load W[k / 2, n…, 2];  cij = tile_mulf (tile_muli) ai, bj, cij
+      tile_store c → C[m, n]
+
+The results of all lines of a tile are one matrix. Its last block begins so early that it ends with the last row: some rows are computed
+twice, none beyond the edge. Fewer than 16 rows in all are tiles of that height. Tiles of a function are of one shape otherwise, as their
+registers are: the panels end with zeros, and the last features go by way of the stack. Bound weights lie in pairs or quads (pack-filters),
+of which a block is read from front to back; others are packed here, block by block.
+
+Must hold: the target has amx_bf16 (amx_int8). Declined (other code then computes the sums): what amx.py declines of bodies, types and
+accumulators; images whose channels are not contiguous; panels that the cache does not hold; few rows, features or steps of depth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise, zip_longest
+from math import prod
+
+from torch_mlir import ir
+from torch_mlir.dialects import arith
+
+from hloom.dialects.storage import element_bytes
+from hloom.dialects.target import TargetView
+
+from ...common.control_flow import LoopBound, for_each, for_loop, nest, nest_each
+from ...common.linear_index import LinearIndex, least, linear_results
+from ...common.storage import Bounds
+from ...common.tiled_function import size_bound
+from .access import Access
+from .amx import LEAST_COLUMNS, LEAST_GROUPS, LEAST_ROWS, formats
+from .amx_panels import Depth, Format, Operand, load_tile, pack_columns, store_tile
+from .lanes import Lanes
+from .narrow_in_place import with_lane_loop
+from .nests import chunks
+from .packing import Scratch, unless_repeated
+from .window_rows import Axis, WindowPanel, Windows
+from .work import Work, starts_from_zero
+
+_TILE = 16
+"""Rows and columns of a tile."""
+_BLOCK = 2 * _TILE
+_MOST_TAPS = 16
+"""Along a line: of more, ends of lines are much code."""
+
+
+def emit_amx_windows(work: Work, target: TargetView, scratch: Scratch) -> bool:
+    """Emits `work` by AMX tiles, or returns False if it is not for them."""
+    if not (target.amx_bf16 or target.amx_int8) or work.block is None or not starts_from_zero(work):
+        return False
+    forms = formats(work.block, target)
+    seen = with_lane_loop(work, forms[0].group) if forms else work
+    plan = _plan(seen, forms[0], target) if forms else None
+    if plan is None:
+        return False
+    _Convolution(seen, plan, scratch).emit()
+    return True
+
+
+@dataclass(frozen=True)
+class _Pixels:
+    """A dim of the image: its index, in loops, where it is known to exist, and its loops of rows and of taps."""
+
+    index: LinearIndex
+    stride: int
+    bounds: Bounds | None
+    row: int | None
+    tap: int | None
+
+    def axis(self, extents: Sequence[LoopBound], fixed: dict[int, LinearIndex]) -> Axis:
+        """At a point of the outer loops, which the dim's own loop of rows may be one of."""
+        row = None if self.row in fixed else self.row
+        start = sum((at * self.index.coefficient(d) for d, at in fixed.items()), LinearIndex(constant=self.index.constant))
+        bounds = None if self.bounds is None else (self.bounds[0] - start, self.bounds[1] - start)
+        step, dilation = (1 if d is None else self.index.coefficient(d) for d in (row, self.tap))
+        rows, taps = (1 if d is None else extents[d] for d in (row, self.tap))
+        assert isinstance(taps, int)
+        return Axis(self.stride, (row, self.tap), step, rows, dilation, taps, bounds)
+
+
+_NO_PIXELS = Axis(0, (None, None), 1, 1, 1, 1, None)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The operands, and which loop is what. `pixels`: the image's dims of pixels, the outermost first; `outer`: the loops for each point of
+    which there are other rows; `blocks`: over blocks of features, `column` over those of one; `channel`: over the channels of a pixel, or
+    over their pairs (quads), whose elements have a loop of their own where weights lie so (`packed`)."""
+
+    image: Access
+    weights: Access
+    out: Access
+    form: Format
+    pixels: list[_Pixels]
+    outer: list[int]
+    blocks: list[int]
+    column: int
+    channel: int | None
+    channels: int
+    packed: bool
+
+    def windows(self, extents: Sequence[LoopBound], fixed: dict[int, LinearIndex]) -> Windows:
+        """The rows for a point of the outer loops."""
+        axes = [dim.axis(extents, fixed) for dim in self.pixels]
+        *deep, lines, pixels = [_NO_PIXELS] * (2 - len(axes)) + axes
+        alone = lines.taps == 1 and pixels.taps > 1 and self.channels % self.form.depth == 0
+        if pixels.taps > _MOST_TAPS or alone or not isinstance(pixels.rows, int):
+            deep, lines, pixels = [*deep, lines], pixels, _NO_PIXELS
+        return Windows(self.image.storage, self.image.at(fixed), self.channels, tuple(deep), lines, pixels)
+
+    def along(self, windows: Windows) -> int:
+        """How far apart the weights of neighbours in depth lie; of packed ones, those of neighbours in pairs (quads)."""
+        loop = windows.pixels.loops[1] if self.channel is None else self.channel
+        return _BLOCK * self.form.group if loop is None else self.weights.strides[loop]
+
+    def lies_in_one_piece(self, windows: Windows) -> bool:
+        """Whether the weights of the taps along a line follow each other in depth."""
+        tap, steps = windows.pixels.loops[1], self.channels // self.form.group if self.packed else self.channels
+        return tap is None or self.weights.strides[tap] == steps * self.along(windows)
+
+    def reads_columns(self, extents: Sequence[LoopBound], windows: Windows) -> bool:
+        """Whether tiles of the weights can be read, which are whole, or packed."""
+        across, along = self.weights.strides[self.column], self.along(windows)
+        if not self.lies_in_one_piece(windows):
+            return False
+        if not self.packed:
+            return 1 in (across, along)
+        return across == self.form.group and along % (_BLOCK * self.form.group) == 0 and windows.length % self.form.depth == 0
+
+
+def _plan(work: Work, form: Format, target: TargetView) -> _Plan | None:
+    loops, extents = range(len(work.extents)), work.extents
+    operands = [Access.of(m, s, len(loops)) for m, s in zip(work.maps, [*work.inputs, *work.outputs])]
+    image, weights, out = operands if len(operands) == 3 else (None,) * 3
+    if image is None or weights is None or out is None or any(weights.storage.bounds):
+        return None
+    a, b, moving = image.strides, weights.strides, [d for d in loops if extents[d] != 1]
+    parallel, summed = [d for d in moving if work.parallel[d]], [d for d in moving if not work.parallel[d]]
+    features = [d for d in parallel if b[d] and not a[d]]
+    columns = [d for d in features if out.strides[d] == 1 and size_bound(extents[d]) >= LEAST_COLUMNS]
+    inside = next((d for d in summed if extents[d] == form.group and a[d] == b[d] == 1), None)
+    apart = 1 if inside is None else form.group
+    dims = _pixels(work, image, [d for d in parallel if not b[d]], [1, apart])
+    taps = [dim.tap for dim in dims or ()]
+    channel = [d for d in summed if d != inside and d not in taps]
+    known = all(isinstance(extents[d], int) for d in summed)
+    if not columns or dims is None or not known or len(channel) > 1 or any(a[d] != apart for d in channel):
+        return None
+    channels, blocks = apart * prod(size_bound(extents[d]) for d in channel), [d for d in features if d != columns[0]]
+    plan = _Plan(image, weights, out, form, dims, [], blocks, columns[0], channel[0] if channel else None, channels, inside is not None)
+    seen = plan.windows(extents, {})
+    plan = replace(plan, outer=[d for d in parallel if d not in (*features, seen.lines.loops[0], seen.pixels.loops[0])])
+    windows = plan.windows(extents, dict.fromkeys(plan.outer, LinearIndex()))
+    rows = size_bound(windows.lines.rows) * size_bound(windows.pixels.rows)
+    if rows < LEAST_ROWS or windows.length < LEAST_GROUPS * form.group or not plan.reads_columns(extents, windows):
+        return None
+    exact = all(isinstance(extent, int) for extent in (extents[columns[0]], windows.lines.rows))
+    fits = WindowPanel(windows, form.depth).elements * element_bytes(image.storage.element) <= target.tile_bytes
+    return plan if fits and (exact or out.storage.root is None) else None
+
+
+def _pixels(work: Work, image: Access, rows: list[int], channels: list[int]) -> list[_Pixels] | None:
+    """The dims of the image but those over channels, which lie so far apart; the outermost first. None where a dim has several loops of
+    rows or taps."""
+    m, storage = work.maps[0], image.storage
+    indices = linear_results(m, [LinearIndex({d: 1}) for d in range(m.n_dims)])
+    found = []
+    for index, stride, bounds in zip_longest(indices or (), storage.strides, storage.bounds):
+        moving = [d for d in index.terms if work.extents[d] != 1]
+        own, taps = [d for d in moving if d in rows], [d for d in moving if not work.parallel[d]]
+        of_channels = not own and (not taps or (len(taps) == 1 and stride * index.coefficient(taps[0]) in channels))
+        if of_channels and bounds is None:
+            continue
+        if len(own) > 1 or len(taps) > 1 or min(index.terms.values(), default=1) < 0 or stride < 0:
+            return None
+        found.append(_Pixels(index, stride, bounds, own[0] if own else None, taps[0] if taps else None))
+    return sorted(found, key=lambda dim: -dim.stride) if indices else None
+
+
+@dataclass(frozen=True)
+class _Results:
+    """Where results go: rows are `step` apart from `start` on, and have so many columns left."""
+
+    start: LinearIndex
+    step: int
+    width: LinearIndex
+
+
+class _Convolution:
+    def __init__(self, work: Work, plan: _Plan, scratch: Scratch):
+        self.work, self.plan, self.scratch = work, plan, scratch
+
+    def emit(self) -> None:
+        outer = self.plan.outer
+        nest_each([self.work.extents[d] for d in outer], lambda indices: self._rows(dict(zip(outer, indices))))
+
+    def _rows(self, fixed: dict[int, LinearIndex]) -> None:
+        """Packs the windows of a point of the outer loops, and multiplies them by all features."""
+        plan, extents = self.plan, self.work.extents
+        windows = plan.windows(extents, fixed)
+        panel = WindowPanel(windows, plan.form.depth)
+        storage = panel.allocate(self.scratch, _TILE)
+        if isinstance(windows.storage.base.owner, ir.Block) and not windows.storage.writable:
+            unless_repeated(windows.offset, self.scratch, lambda: panel.pack(storage), windows.limits())
+        else:
+            panel.pack(storage)
+        product = _Product(self.work, plan, self.scratch, windows, panel, Operand(storage, storage.offset, panel.pitch, 1))
+        nest_each([extents[d] for d in plan.blocks], lambda indices: product.emit({**fixed, **dict(zip(plan.blocks, indices))}))
+
+
+@dataclass(frozen=True)
+class _Product:
+    """The windows of a tile by blocks of features."""
+
+    work: Work
+    plan: _Plan
+    scratch: Scratch
+    windows: Windows
+    panel: WindowPanel
+    left: Operand
+
+    def emit(self, at: dict[int, LinearIndex]) -> None:
+        """By the features of a block, which `at` tells, 32 at a time."""
+        extent = self.work.extents[self.plan.column]
+        for_each(0, extent, _BLOCK, lambda n: self._columns(at, n))
+
+    def _columns(self, at: dict[int, LinearIndex], n: LinearIndex) -> None:
+        """All rows by 32 features from `n` on, or by those that there are."""
+        right, start = self._right(at, n), self.plan.out.at({**at, self.plan.column: n})
+        extent = self.work.extents[self.plan.column]
+        width = LinearIndex.of(extent) - n
+        lines, pixels = self.windows.lines, self.windows.pixels
+        (line, pixel), (of_line, of_pixel) = self._steps(), (lines.rows, size_bound(pixels.rows))
+        if of_pixel == 1 or line == of_pixel * pixel or of_line == 1:
+            results = _Results(start, line if of_pixel == 1 else pixel, width)
+            self._matrix(right, self.left.offset, results, _bound(LinearIndex.of(of_line) * of_pixel))
+            return
+
+        def of(i: LinearIndex) -> None:
+            self._matrix(right, self.left.offset + i * self.panel.line, _Results(start + i * line, pixel, width), of_pixel)
+
+        for_each(0, of_line, 1, of)
+
+    def _steps(self) -> tuple[int, int]:
+        """How far apart the results of neighbouring lines lie, and of neighbours along a line."""
+        rows = self.windows.lines.loops[0], self.windows.pixels.loops[0]
+        line, pixel = (0 if loop is None else self.plan.out.strides[loop] for loop in rows)
+        return line, pixel
+
+    def _right(self, at: dict[int, LinearIndex], n: LinearIndex) -> Operand:
+        """The weights of a block of features: where they lie, or packed."""
+        plan, weights, form = self.plan, self.plan.weights, self.plan.form
+        across, along = weights.strides[plan.column], plan.along(self.windows)
+        axes = (*self.windows.deep, self.windows.lines)
+        taps = {number: axis.loops[1] for number, axis in enumerate(axes)}
+        steps = {number: weights.strides[loop] for number, loop in taps.items() if loop is not None}
+        if plan.packed:
+            return Operand(weights.storage, weights.at(at) + n * across, across, 1, steps, along, form.group)
+        source = Operand(weights.storage, weights.at(at), across, along, steps)
+        depth = Depth({number: axes[number].taps for number in steps}, self.windows.length, form)
+        panel = depth.panel_of_columns(self.scratch, weights.storage.element, _BLOCK)
+        pack_columns(source, panel, n, self.work.extents[plan.column], _BLOCK, depth)
+        return panel
+
+    def _matrix(self, right: Operand, first: LinearIndex, results: _Results, count: LoopBound) -> None:
+        """`count` rows from `first` on of the panel."""
+        height = min(_TILE, size_bound(count))
+
+        def block(*rows: LinearIndex) -> None:
+            sums = self._sums(right, height, [first + row * self.panel.pitch for row in rows])
+            for number, row in enumerate(rows):
+                self._store(sums[2 * number : 2 * number + 2], results, row, height)
+
+        if isinstance(count, int):
+            whole = count - count % (2 * height)
+            for_each(0, whole, 2 * height, lambda m: block(m, m + height))
+            if count - whole > height:
+                block(LinearIndex(constant=max(0, count - 2 * height)), LinearIndex(constant=count - height))
+            elif count > whole:
+                block(LinearIndex(constant=count - height))
+            return
+        last = LinearIndex.of(arith.maxsi((LinearIndex.of(count) - height).value(), LinearIndex().value()))
+        for_each(0, count, 2 * height, lambda m: block(least(m, last), least(m + height, last)))
+
+    def _store(self, tiles: list[ir.Value], results: _Results, row: LinearIndex, height: int) -> None:
+        """Two tiles of sums side by side, from a row on; by way of a block on the stack where not all columns are results."""
+        out, start = self.plan.out.storage, results.start + row * results.step
+        if results.width.is_constant and results.width.constant >= _BLOCK:
+            for number, tile in enumerate(tiles):
+                store_tile(tile, out, start + number * _TILE, results.step, height)
+            return
+        block = self.scratch((height, _BLOCK), out.element)
+        for number, tile in enumerate(tiles):
+            store_tile(tile, block, LinearIndex(constant=number * _TILE), _BLOCK, height)
+
+        def copy(i: LinearIndex) -> None:
+            def chunk(j: LinearIndex, lanes: Lanes) -> None:
+                value = lanes.load(block, (i * _BLOCK + j).along_lanes())
+                lanes.store(value, out, (start + i * results.step + j).along_lanes())
+
+            chunks(_bound(least(results.width, LinearIndex(constant=_BLOCK))), _TILE, _TILE, chunk)
+
+        for_each(0, height, 1, copy)
+
+    def _sums(self, right: Operand, height: int, rows: list[LinearIndex]) -> list[ir.Value]:
+        """The products of tiles that begin at these rows of the panel, and of the two of a block of columns."""
+        form, windows, columns = self.plan.form, self.windows, (0, _TILE)
+        zeros = [form.zero(height) for _ in rows for _ in columns]
+        places = [self.panel.tap(tap) for tap in range(windows.lines.taps)]
+
+        def plane(indices: list[LinearIndex], sums: list[ir.Value]) -> list[ir.Value]:
+            deep = sum((index * stride for index, stride in zip(indices, self.panel.strides)), LinearIndex())
+
+            def line(tap: LinearIndex, place: LinearIndex, sums: list[ir.Value]) -> list[ir.Value]:
+                at = {number: index for number, index in enumerate([*indices, tap]) if number in right.reduced}
+
+                def step(k: LinearIndex, sums: list[ir.Value]) -> list[ir.Value]:
+                    left = [load_tile(self.left, row + deep + place + k, form, height) for row in rows]
+                    weights = [load_tile(right, right.at(LinearIndex(constant=j), k, at), form) for j in columns]
+                    pairs = [(x, y) for x in left for y in weights]
+                    return [form.multiply(x, y, c) for (x, y), c in zip(pairs, sums)]
+
+                return for_loop(0, windows.length, form.depth, sums, step)
+
+            apart = {b - a for a, b in pairwise(places)}
+            if len(apart) <= 1:
+                each = apart.pop() if apart else 0
+                return for_loop(0, len(places), 1, sums, lambda tap, sums: line(tap, tap * each, sums))
+            for tap, place in enumerate(places):
+                sums = line(LinearIndex(constant=tap), LinearIndex(constant=place), sums)
+            return sums
+
+        return nest([axis.taps for axis in windows.deep], zeros, plane)
+
+
+def _bound(index: LinearIndex) -> LoopBound:
+    return index.constant if index.is_constant else index.value()
