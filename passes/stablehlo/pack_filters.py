@@ -19,7 +19,8 @@ Where an instruction multiplies several neighbours in depth, pairs of bf16 or fo
 split-init, which comes after, moves what stands before the barrier into @init and drops the barrier; the planner clones what stands behind
 it into the convolution's group, where it becomes an index (fold-views). Must hold: channels-last has run; bound arguments carry
 `hloom.bound`. Declined: weights given at each call, convolutions without a direct kernel (support/direct_convolution.py), one
-channel a group, or so few that groups share a register. Other groups that are no whole blocks are a block each; those of one such
+channel a group, or so few that groups share a register, and what AMX multiplies of lines that are no whole tiles, which the kernel fills
+with zeros. Other groups that are no whole blocks are a block each; those of one such
 pair or quad of channels lie channel by channel, for nothing would tell that it is one. Weights of one block in all lie right. Blocks of
 f32 and f64 are no wider than those of pack-weights, which the kernel reads from front to back; those of 1x1 of stride 1, which a product
 of matrices reads, are as wide, and so is one block whose last features share a register with steps of the sum.
@@ -41,7 +42,7 @@ from .support import build
 from .support.build import element_of
 from .support.dimensions import ConvDims
 from .support.direct_convolution import direct_convolution, is_channels_last, shares_lanes
-from .support.panels import in_panels, lane_elements, panel_columns, seen_unpacked
+from .support.panels import fills_tiles, in_panels, lane_elements, on_tiles, panel_columns, seen_unpacked
 
 
 @register_pass("pack-filters", "blocks bound weights of convolutions", ops=("stablehlo.convolution",))
@@ -54,6 +55,8 @@ def pack_filters(module: ir.Operation, *, block: int = 32) -> None:
     for op in walk(main, "stablehlo.convolution"):
         conv, weights = direct_convolution(op, target), op.operands[1]
         if conv is None or weights not in known or not is_channels_last(ConvDims.of(op)) or shares_lanes(op, conv, target):
+            continue
+        if on_tiles(op) and not fills_tiles(op):
             continue
         features = conv.output[1] // conv.groups
         panel = panel_columns(op) or block

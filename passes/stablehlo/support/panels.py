@@ -26,23 +26,27 @@ def panel_columns(op: ir.Operation) -> int:
 
 
 def lane_elements(op: ir.Operation) -> int:
-    """How many neighbours in depth of a dot or convolution an instruction multiplies; 1 where none does, of a dot's that AMX does, and of a
-    convolution's whose taps along a line are no whole tiles."""
+    """How many neighbours in depth of a dot or convolution an instruction multiplies; 1 where none does, and of a dot's that AMX does."""
+    if op.name != "stablehlo.convolution" and on_tiles(op):
+        return 1
     target, elements = target_of(op), [str(element_of(v)) for v in op.operands]
     if elements == ["bf16", "bf16"]:
-        count, on_tiles = 2 * (target.bf16_dot or target.amx_bf16), target.amx_bf16
-    else:
-        bytes_ = all(element in ("i8", "ui8") for element in elements) and str(element_of(op.results[0])) == "i32"
-        count, on_tiles = 4 * (bytes_ and (target.int8_dot or target.amx_int8)), target.amx_int8
-    if on_tiles and (op.name != "stablehlo.convolution" or _line_of_taps(op) % (_TILE_GROUPS * count or 1)):
-        return 1
-    return count or 1
+        return 2 if target.bf16_dot or target.amx_bf16 else 1
+    bytes_ = all(element in ("i8", "ui8") for element in elements) and str(element_of(op.results[0])) == "i32"
+    return 4 if bytes_ and (target.int8_dot or target.amx_int8) else 1
 
 
-def _line_of_taps(op: ir.Operation) -> int:
-    """The depth of the last dimension's taps."""
+def on_tiles(op: ir.Operation) -> bool:
+    """Whether AMX multiplies the elements of a dot or convolution."""
+    target, elements = target_of(op), [str(element_of(v)) for v in op.operands]
+    bytes_ = all(element in ("i8", "ui8") for element in elements)
+    return (target.amx_bf16 and elements == ["bf16", "bf16"]) or (target.amx_int8 and bytes_ and str(element_of(op.results[0])) == "i32")
+
+
+def fills_tiles(op: ir.Operation) -> bool:
+    """Whether the taps along a line of a convolution, with their channels, are whole tiles of depth."""
     shape, dims = build.shape_of(op.operands[1]), ConvDims.of(op)
-    return shape[dims.spatial[1][-1]] * shape[dims.first[1]]
+    return shape[dims.spatial[1][-1]] * shape[dims.first[1]] % (_TILE_GROUPS * lane_elements(op)) == 0
 
 
 def are_split(op: ir.Operation) -> bool:

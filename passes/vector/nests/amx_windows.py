@@ -18,7 +18,7 @@ accumulators; images whose channels are not contiguous; panels that the cache do
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, zip_longest
 from math import prod
@@ -33,12 +33,12 @@ from ...common.control_flow import LoopBound, for_each, for_loop, nest, nest_eac
 from ...common.linear_index import LinearIndex, least, linear_results
 from ...common.storage import Bounds
 from ...common.tiled_function import size_bound
+from ...common.vectors import static_mask
 from .access import Access
 from .amx import LEAST_COLUMNS, LEAST_GROUPS, LEAST_ROWS, formats
 from .amx_panels import Depth, Format, Operand, load_tile, pack_columns, store_tile
 from .lanes import Lanes
 from .narrow_in_place import with_lane_loop
-from .nests import chunks
 from .packing import Scratch, unless_repeated
 from .window_rows import Axis, WindowPanel, Windows
 from .work import Work, starts_from_zero
@@ -48,6 +48,8 @@ _TILE = 16
 _BLOCK = 2 * _TILE
 _MOST_TAPS = 16
 """Along a line: of more, ends of lines are much code."""
+_BLOCKS = -1
+"""The key of blocks of features among those of taps."""
 
 
 def emit_amx_windows(work: Work, target: TargetView, scratch: Scratch) -> bool:
@@ -160,8 +162,10 @@ def _plan(work: Work, form: Format, target: TargetView) -> _Plan | None:
     rows = size_bound(windows.lines.rows) * size_bound(windows.pixels.rows)
     if rows < LEAST_ROWS or windows.length < LEAST_GROUPS * form.group or not plan.reads_columns(extents, windows):
         return None
-    exact = all(isinstance(extent, int) for extent in (extents[columns[0]], windows.lines.rows))
-    fits = WindowPanel(windows, form.depth).elements * element_bytes(image.storage.element) <= target.tile_bytes
+    exact = isinstance(windows.lines.rows, int) and isinstance(extents[columns[0]], int)
+    columns_packed = 0 if plan.packed else prod(axis.taps for axis in (*windows.deep, windows.lines)) * size_bound(extents[columns[0]])
+    panels = WindowPanel(windows, form.depth).elements + columns_packed * (windows.length + form.depth)
+    fits = panels * element_bytes(image.storage.element) <= target.tile_bytes
     return plan if fits and (exact or out.storage.root is None) else None
 
 
@@ -185,11 +189,15 @@ def _pixels(work: Work, image: Access, rows: list[int], channels: list[int]) -> 
 
 @dataclass(frozen=True)
 class _Results:
-    """Where results go: rows are `step` apart from `start` on, and have so many columns left."""
+    """Where results go: rows are `step` apart from `start` on, and have so many columns."""
 
     start: LinearIndex
     step: int
-    width: LinearIndex
+    width: int
+
+    @property
+    def tiles(self) -> int:
+        return -(-self.width // _TILE)
 
 
 class _Convolution:
@@ -206,12 +214,42 @@ class _Convolution:
         windows = plan.windows(extents, fixed)
         panel = WindowPanel(windows, plan.form.depth)
         storage = panel.allocate(self.scratch, _TILE)
-        if isinstance(windows.storage.base.owner, ir.Block) and not windows.storage.writable:
-            unless_repeated(windows.offset, self.scratch, lambda: panel.pack(storage), windows.limits())
+        self._once(windows, windows.limits(), lambda: panel.pack(storage))
+        rows = Operand(storage, storage.offset, panel.pitch, 1)
+
+        def block(indices: list[LinearIndex]) -> None:
+            at = {**fixed, **dict(zip(plan.blocks, indices))}
+            _Product(self.work, plan, self.scratch, windows, panel, rows, *self._weights(windows, at)).emit(at)
+
+        nest_each([extents[d] for d in plan.blocks], block)
+
+    def _weights(self, windows: Windows, at: dict[int, LinearIndex]) -> tuple[Operand, int]:
+        """The weights of the features that `at` tells, where they lie or packed, and how far apart blocks lie, for each feature of one."""
+        plan, weights, form = self.plan, self.plan.weights, self.plan.form
+        across, along, features = weights.strides[plan.column], plan.along(windows), self.work.extents[plan.column]
+        axes = dict(enumerate((*windows.deep, windows.lines)))
+        steps = {number: weights.strides[loop] for number, axis in axes.items() if (loop := axis.loops[1]) is not None}
+        if plan.packed:
+            return Operand(weights.storage, weights.at(at), across, 1, steps, along, form.group), across
+        source = Operand(weights.storage, weights.at(at), across, along, steps)
+        taps = {number: axes[number].taps for number in steps}
+        depth, blocks = Depth(taps, windows.length, form), -(-size_bound(features) // _BLOCK)
+        panels = Depth({_BLOCKS: blocks, **taps}, windows.length, form).panel_of_columns(self.scratch, weights.storage.element, _BLOCK)
+        step = panels.reduced[_BLOCKS] // _BLOCK
+
+        def block(n: LinearIndex) -> None:
+            pack_columns(source, replace(panels, offset=panels.offset + n * step), n, features, _BLOCK, depth)
+
+        known_later = [] if isinstance(features, int) else [LinearIndex.of(features)]
+        self._once(source, known_later, lambda: for_each(0, features, _BLOCK, block))
+        return panels, step
+
+    def _once(self, source: Operand | Windows, limits: list[LinearIndex], pack: Callable[[], None]) -> None:
+        """Packs what does not change while the kernel runs once for the tiles in a row that read the same."""
+        if isinstance(source.storage.base.owner, ir.Block) and not source.storage.writable:
+            unless_repeated(source.offset, self.scratch, pack, limits)
         else:
-            panel.pack(storage)
-        product = _Product(self.work, plan, self.scratch, windows, panel, Operand(storage, storage.offset, panel.pitch, 1))
-        nest_each([extents[d] for d in plan.blocks], lambda indices: product.emit({**fixed, **dict(zip(plan.blocks, indices))}))
+            pack()
 
 
 @dataclass(frozen=True)
@@ -224,17 +262,21 @@ class _Product:
     windows: Windows
     panel: WindowPanel
     left: Operand
+    right: Operand
+    step: int
+    """From a block of features of the right operand to the next, for each feature."""
 
     def emit(self, at: dict[int, LinearIndex]) -> None:
-        """By the features of a block, which `at` tells, 32 at a time."""
+        """By the features of a block, which `at` tells, 32 at a time; by those that a block has at most, where it is not known how many."""
         extent = self.work.extents[self.plan.column]
-        for_each(0, extent, _BLOCK, lambda n: self._columns(at, n))
+        whole = size_bound(extent) // _BLOCK * _BLOCK
+        for_each(0, whole, _BLOCK, lambda n: self._columns(at, n, _BLOCK))
+        if whole < size_bound(extent):
+            self._columns(at, LinearIndex(constant=whole), size_bound(extent) - whole)
 
-    def _columns(self, at: dict[int, LinearIndex], n: LinearIndex) -> None:
-        """All rows by 32 features from `n` on, or by those that there are."""
-        right, start = self._right(at, n), self.plan.out.at({**at, self.plan.column: n})
-        extent = self.work.extents[self.plan.column]
-        width = LinearIndex.of(extent) - n
+    def _columns(self, at: dict[int, LinearIndex], n: LinearIndex, width: int) -> None:
+        """All rows by so many features from `n` on."""
+        right, start = replace(self.right, offset=self.right.offset + n * self.step), self.plan.out.at({**at, self.plan.column: n})
         lines, pixels = self.windows.lines, self.windows.pixels
         (line, pixel), (of_line, of_pixel) = self._steps(), (lines.rows, size_bound(pixels.rows))
         if of_pixel == 1 or line == of_pixel * pixel or of_line == 1:
@@ -253,29 +295,14 @@ class _Product:
         line, pixel = (0 if loop is None else self.plan.out.strides[loop] for loop in rows)
         return line, pixel
 
-    def _right(self, at: dict[int, LinearIndex], n: LinearIndex) -> Operand:
-        """The weights of a block of features: where they lie, or packed."""
-        plan, weights, form = self.plan, self.plan.weights, self.plan.form
-        across, along = weights.strides[plan.column], plan.along(self.windows)
-        axes = (*self.windows.deep, self.windows.lines)
-        taps = {number: axis.loops[1] for number, axis in enumerate(axes)}
-        steps = {number: weights.strides[loop] for number, loop in taps.items() if loop is not None}
-        if plan.packed:
-            return Operand(weights.storage, weights.at(at) + n * across, across, 1, steps, along, form.group)
-        source = Operand(weights.storage, weights.at(at), across, along, steps)
-        depth = Depth({number: axes[number].taps for number in steps}, self.windows.length, form)
-        panel = depth.panel_of_columns(self.scratch, weights.storage.element, _BLOCK)
-        pack_columns(source, panel, n, self.work.extents[plan.column], _BLOCK, depth)
-        return panel
-
     def _matrix(self, right: Operand, first: LinearIndex, results: _Results, count: LoopBound) -> None:
         """`count` rows from `first` on of the panel."""
         height = min(_TILE, size_bound(count))
 
         def block(*rows: LinearIndex) -> None:
-            sums = self._sums(right, height, [first + row * self.panel.pitch for row in rows])
+            sums = self._sums(right, results.tiles, height, [first + row * self.panel.pitch for row in rows])
             for number, row in enumerate(rows):
-                self._store(sums[2 * number : 2 * number + 2], results, row, height)
+                self._store(sums[results.tiles * number :][: results.tiles], results, row, height)
 
         if isinstance(count, int):
             whole = count - count % (2 * height)
@@ -289,28 +316,22 @@ class _Product:
         for_each(0, count, 2 * height, lambda m: block(least(m, last), least(m + height, last)))
 
     def _store(self, tiles: list[ir.Value], results: _Results, row: LinearIndex, height: int) -> None:
-        """Two tiles of sums side by side, from a row on; by way of a block on the stack where not all columns are results."""
+        """Tiles of sums side by side, from a row on; the last by way of the stack where not all of its columns are results."""
         out, start = self.plan.out.storage, results.start + row * results.step
-        if results.width.is_constant and results.width.constant >= _BLOCK:
-            for number, tile in enumerate(tiles):
-                store_tile(tile, out, start + number * _TILE, results.step, height)
-            return
-        block = self.scratch((height, _BLOCK), out.element)
         for number, tile in enumerate(tiles):
-            store_tile(tile, block, LinearIndex(constant=number * _TILE), _BLOCK, height)
+            live, place = results.width - number * _TILE, start + number * _TILE
+            if live >= _TILE:
+                store_tile(tile, out, place, results.step, height)
+                continue
+            block, lanes = self.scratch((height, _TILE), out.element), Lanes(_TILE, static_mask(_TILE, live))
+            store_tile(tile, block, LinearIndex(), _TILE, height)
+            for i in range(height):
+                value = Lanes(_TILE).load(block, LinearIndex(constant=i * _TILE).along_lanes())
+                lanes.store(value, out, (place + i * results.step).along_lanes())
 
-        def copy(i: LinearIndex) -> None:
-            def chunk(j: LinearIndex, lanes: Lanes) -> None:
-                value = lanes.load(block, (i * _BLOCK + j).along_lanes())
-                lanes.store(value, out, (start + i * results.step + j).along_lanes())
-
-            chunks(_bound(least(results.width, LinearIndex(constant=_BLOCK))), _TILE, _TILE, chunk)
-
-        for_each(0, height, 1, copy)
-
-    def _sums(self, right: Operand, height: int, rows: list[LinearIndex]) -> list[ir.Value]:
-        """The products of tiles that begin at these rows of the panel, and of the two of a block of columns."""
-        form, windows, columns = self.plan.form, self.windows, (0, _TILE)
+    def _sums(self, right: Operand, tiles: int, height: int, rows: list[LinearIndex]) -> list[ir.Value]:
+        """The products of tiles that begin at these rows of the panel, and of so many side by side of the columns."""
+        form, windows, columns = self.plan.form, self.windows, range(0, tiles * _TILE, _TILE)
         zeros = [form.zero(height) for _ in rows for _ in columns]
         places = [self.panel.tap(tap) for tap in range(windows.lines.taps)]
 
