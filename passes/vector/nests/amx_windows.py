@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, zip_longest
-from math import prod
+from math import ceil, prod
 
 from torch_mlir import ir
 from torch_mlir.dialects import arith
@@ -39,8 +39,9 @@ from .amx import LEAST_COLUMNS, LEAST_GROUPS, LEAST_ROWS, formats
 from .amx_panels import Depth, Format, Operand, load_tile, pack_columns, store_tile
 from .lanes import Lanes
 from .narrow_in_place import with_lane_loop
+from .nests import whole_part
 from .packing import Scratch, unless_repeated
-from .window_rows import Axis, WindowPanel, Windows
+from .window_rows import Axis, Rows, WindowPanel, Windows, rows_in_place
 from .work import Work, starts_from_zero
 
 _TILE = 16
@@ -48,6 +49,8 @@ _TILE = 16
 _BLOCK = 2 * _TILE
 _MOST_TAPS = 16
 """Along a line: of more, ends of lines are much code."""
+_KEPT = 0.75
+"""Of the first cache, for the rows of a block: weights pass through it."""
 _BLOCKS = -1
 """The key of blocks of features among those of taps."""
 
@@ -61,7 +64,7 @@ def emit_amx_windows(work: Work, target: TargetView, scratch: Scratch) -> bool:
     plan = _plan(seen, forms[0], target) if forms else None
     if plan is None:
         return False
-    _Convolution(seen, plan, scratch).emit()
+    _Convolution(seen, plan, target, scratch).emit()
     return True
 
 
@@ -126,13 +129,13 @@ class _Plan:
         tap, steps = windows.pixels.loops[1], self.channels // self.form.group if self.packed else self.channels
         return tap is None or self.weights.strides[tap] == steps * self.along(windows)
 
-    def reads_columns(self, extents: Sequence[LoopBound], windows: Windows) -> bool:
+    def reads_columns(self, windows: Windows) -> bool:
         """Whether tiles of the weights can be read, which are whole, or packed."""
         across, along = self.weights.strides[self.column], self.along(windows)
         if not self.lies_in_one_piece(windows):
             return False
         if not self.packed:
-            return 1 in (across, along)
+            return 1 in (across, along) and not self.blocks
         return across == self.form.group and along % (_BLOCK * self.form.group) == 0 and windows.length % self.form.depth == 0
 
 
@@ -160,11 +163,11 @@ def _plan(work: Work, form: Format, target: TargetView) -> _Plan | None:
     plan = replace(plan, outer=[d for d in parallel if d not in (*features, seen.lines.loops[0], seen.pixels.loops[0])])
     windows = plan.windows(extents, dict.fromkeys(plan.outer, LinearIndex()))
     rows = size_bound(windows.lines.rows) * size_bound(windows.pixels.rows)
-    if rows < LEAST_ROWS or windows.length < LEAST_GROUPS * form.group or not plan.reads_columns(extents, windows):
+    if rows < LEAST_ROWS or windows.length < LEAST_GROUPS * form.group or not plan.reads_columns(windows):
         return None
     exact = isinstance(windows.lines.rows, int) and isinstance(extents[columns[0]], int)
     columns_packed = 0 if plan.packed else prod(axis.taps for axis in (*windows.deep, windows.lines)) * size_bound(extents[columns[0]])
-    panels = WindowPanel(windows, form.depth).elements + columns_packed * (windows.length + form.depth)
+    panels = WindowPanel(windows, form.depth, _TILE).elements + columns_packed * (windows.length + form.depth)
     fits = panels * element_bytes(image.storage.element) <= target.tile_bytes
     return plan if fits and (exact or out.storage.root is None) else None
 
@@ -188,52 +191,69 @@ def _pixels(work: Work, image: Access, rows: list[int], channels: list[int]) -> 
 
 
 @dataclass(frozen=True)
-class _Results:
-    """Where results go: rows are `step` apart from `start` on, and have so many columns."""
+class _Tile:
+    """Rows of a tile: how far the first and its result lie from those of all rows, and how far apart neighbours and theirs do."""
 
+    row: LinearIndex
+    result: LinearIndex
+    apart: tuple[int, int]
+    height: int
+
+    def from_row(self, row: LinearIndex) -> _Tile:
+        """As many rows, from that one on."""
+        return replace(self, row=self.row + row * self.apart[0], result=self.result + row * self.apart[1])
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The weights of so many features, and where the first of all rows has its results for them."""
+
+    weights: Operand
     start: LinearIndex
-    step: int
     width: int
-
-    @property
-    def tiles(self) -> int:
-        return -(-self.width // _TILE)
 
 
 class _Convolution:
-    def __init__(self, work: Work, plan: _Plan, scratch: Scratch):
-        self.work, self.plan, self.scratch = work, plan, scratch
+    def __init__(self, work: Work, plan: _Plan, target: TargetView, scratch: Scratch):
+        self.work, self.plan, self.target, self.scratch = work, plan, target, scratch
 
     def emit(self) -> None:
         outer = self.plan.outer
-        nest_each([self.work.extents[d] for d in outer], lambda indices: self._rows(dict(zip(outer, indices))))
+        nest_each([self.work.extents[d] for d in outer], lambda indices: self._product(dict(zip(outer, indices))))
 
-    def _rows(self, fixed: dict[int, LinearIndex]) -> None:
-        """Packs the windows of a point of the outer loops, and multiplies them by all features."""
-        plan, extents = self.plan, self.work.extents
-        windows = plan.windows(extents, fixed)
-        panel = WindowPanel(windows, plan.form.depth)
+    def _product(self, fixed: dict[int, LinearIndex]) -> None:
+        """The rows of a point of the outer loops by all features: by those of all blocks while the first cache holds some rows, else of all
+        rows by a block of features."""
+        windows = self.plan.windows(self.work.extents, fixed)
+        blocks = _Blocks(self.plan, self.scratch, windows, self._rows(windows))
+        weights = self._weights(windows, fixed)
+        if blocks.row_bytes() <= _KEPT * self.target.l1_bytes:
+            blocks.each(lambda *tiles: self._each_columns(weights, fixed, lambda columns: blocks.emit(tiles, columns)))
+        else:
+            self._each_columns(weights, fixed, lambda columns: blocks.each(lambda *tiles: blocks.emit(tiles, columns)))
+
+    def _rows(self, windows: Windows) -> Rows:
+        """The rows where they lie, or packed."""
+        depth = self.plan.form.depth
+        found = rows_in_place(windows, depth)
+        if found is not None:
+            return found
+        panel = WindowPanel(windows, depth, _TILE)
         storage = panel.allocate(self.scratch, _TILE)
         self._once(windows, windows.limits(), lambda: panel.pack(storage))
-        rows = Operand(storage, storage.offset, panel.pitch, 1)
+        return panel.rows(storage)
 
-        def block(indices: list[LinearIndex]) -> None:
-            at = {**fixed, **dict(zip(plan.blocks, indices))}
-            _Product(self.work, plan, self.scratch, windows, panel, rows, *self._weights(windows, at)).emit(at)
-
-        nest_each([extents[d] for d in plan.blocks], block)
-
-    def _weights(self, windows: Windows, at: dict[int, LinearIndex]) -> tuple[Operand, int]:
-        """The weights of the features that `at` tells, where they lie or packed, and how far apart blocks lie, for each feature of one."""
-        plan, weights, form = self.plan, self.plan.weights, self.plan.form
-        across, along, features = weights.strides[plan.column], plan.along(windows), self.work.extents[plan.column]
+    def _weights(self, windows: Windows, fixed: dict[int, LinearIndex]) -> tuple[Operand, int]:
+        """The weights, where they lie or packed, and how far apart the first ones of features do."""
+        plan, weights, form, features = self.plan, self.plan.weights, self.plan.form, self.work.extents[self.plan.column]
+        across, along = weights.strides[plan.column], plan.along(windows)
         axes = dict(enumerate((*windows.deep, windows.lines)))
         steps = {number: weights.strides[loop] for number, axis in axes.items() if (loop := axis.loops[1]) is not None}
         if plan.packed:
-            return Operand(weights.storage, weights.at(at), across, 1, steps, along, form.group), across
-        source = Operand(weights.storage, weights.at(at), across, along, steps)
+            return Operand(weights.storage, weights.at(fixed), across, 1, steps, along, form.group), across
+        source = Operand(weights.storage, weights.at(fixed), across, along, steps)
         taps = {number: axes[number].taps for number in steps}
-        depth, blocks = Depth(taps, windows.length, form), -(-size_bound(features) // _BLOCK)
+        depth, blocks = Depth(taps, windows.length, form), ceil(size_bound(features) / _BLOCK)
         panels = Depth({_BLOCKS: blocks, **taps}, windows.length, form).panel_of_columns(self.scratch, weights.storage.element, _BLOCK)
         step = panels.reduced[_BLOCKS] // _BLOCK
 
@@ -251,113 +271,135 @@ class _Convolution:
         else:
             pack()
 
+    def _each_columns(self, weights: tuple[Operand, int], fixed: dict[int, LinearIndex], body: Callable[[_Columns], None]) -> None:
+        """`body` of all blocks of 32 features, then of the last ones; at an edge of as many as there are at most."""
+        plan, extents, (operand, step) = self.plan, self.work.extents, weights
+        most = size_bound(extents[plan.column])
+        whole = most // _BLOCK * _BLOCK
+
+        def each(indices: list[LinearIndex]) -> None:
+            at = dict(zip(plan.blocks, indices))
+            start = plan.out.at({**fixed, **at})
+            offset = operand.offset + sum((index * plan.weights.strides[d] for d, index in at.items()), LinearIndex())
+
+            def block(n: LinearIndex, width: int) -> None:
+                body(_Columns(replace(operand, offset=offset + n * step), start + n, width))
+
+            for_each(0, whole, _BLOCK, lambda n: block(n, _BLOCK))
+            if whole < most:
+                block(LinearIndex(constant=whole), most - whole)
+
+        nest_each([extents[d] for d in plan.blocks], each)
+
 
 @dataclass(frozen=True)
-class _Product:
-    """The windows of a tile by blocks of features."""
+class _Blocks:
+    """Two tiles of rows by two of features at a time."""
 
-    work: Work
     plan: _Plan
     scratch: Scratch
     windows: Windows
-    panel: WindowPanel
-    left: Operand
-    right: Operand
-    step: int
-    """From a block of features of the right operand to the next, for each feature."""
+    rows: Rows
 
-    def emit(self, at: dict[int, LinearIndex]) -> None:
-        """By the features of a block, which `at` tells, 32 at a time; by those that a block has at most, where it is not known how many."""
-        extent = self.work.extents[self.plan.column]
-        whole = size_bound(extent) // _BLOCK * _BLOCK
-        for_each(0, whole, _BLOCK, lambda n: self._columns(at, n, _BLOCK))
-        if whole < size_bound(extent):
-            self._columns(at, LinearIndex(constant=whole), size_bound(extent) - whole)
+    def row_bytes(self) -> int:
+        """Of what the rows of a block read, about: each line of taps once."""
+        rows, length = self.rows, self.windows.length
+        line = min(2 * _TILE * rows.pitch + length, 2 * _TILE * length)
+        return line * prod(axis.taps for axis in (*self.windows.deep, self.windows.lines)) * element_bytes(rows.storage.element)
 
-    def _columns(self, at: dict[int, LinearIndex], n: LinearIndex, width: int) -> None:
-        """All rows by so many features from `n` on."""
-        right, start = replace(self.right, offset=self.right.offset + n * self.step), self.plan.out.at({**at, self.plan.column: n})
-        lines, pixels = self.windows.lines, self.windows.pixels
-        (line, pixel), (of_line, of_pixel) = self._steps(), (lines.rows, size_bound(pixels.rows))
-        if of_pixel == 1 or line == of_pixel * pixel or of_line == 1:
-            results = _Results(start, line if of_pixel == 1 else pixel, width)
-            self._matrix(right, self.left.offset, results, _bound(LinearIndex.of(of_line) * of_pixel))
-            return
+    def each(self, body: Callable[..., None]) -> None:
+        """`body` of the tiles of a block, for all rows: those of all lines are one matrix where they lie so, with their results; else a
+        block is of one line or, of lines of an odd number of tiles, of two."""
+        rows, lines, pixels = self.rows, self.windows.lines, size_bound(self.windows.pixels.rows)
+        line, pixel = (0 if loop is None else self.plan.out.strides[loop] for loop in (lines.loops[0], self.windows.pixels.loops[0]))
+        first = _Tile(LinearIndex(), LinearIndex(), (rows.pitch, pixel), min(_TILE, pixels))
+        if pixels == 1:
+            self._matrix(lines.rows, replace(first, apart=(rows.line, line)), body)
+        elif lines.rows == 1 or (rows.line == pixels * rows.pitch and line == pixels * pixel):
+            self._matrix(_bound(LinearIndex.of(lines.rows) * pixels), first, body)
+        else:
+            self._lines(first, line, body)
 
-        def of(i: LinearIndex) -> None:
-            self._matrix(right, self.left.offset + i * self.panel.line, _Results(start + i * line, pixel, width), of_pixel)
-
-        for_each(0, of_line, 1, of)
-
-    def _steps(self) -> tuple[int, int]:
-        """How far apart the results of neighbouring lines lie, and of neighbours along a line."""
-        rows = self.windows.lines.loops[0], self.windows.pixels.loops[0]
-        line, pixel = (0 if loop is None else self.plan.out.strides[loop] for loop in rows)
-        return line, pixel
-
-    def _matrix(self, right: Operand, first: LinearIndex, results: _Results, count: LoopBound) -> None:
-        """`count` rows from `first` on of the panel."""
+    def _matrix(self, count: LoopBound, first: _Tile, body: Callable[..., None]) -> None:
+        """So many rows; the last tile ends with the last one."""
         height = min(_TILE, size_bound(count))
-
-        def block(*rows: LinearIndex) -> None:
-            sums = self._sums(right, results.tiles, height, [first + row * self.panel.pitch for row in rows])
-            for number, row in enumerate(rows):
-                self._store(sums[results.tiles * number :][: results.tiles], results, row, height)
-
-        if isinstance(count, int):
-            whole = count - count % (2 * height)
-            for_each(0, whole, 2 * height, lambda m: block(m, m + height))
-            if count - whole > height:
-                block(LinearIndex(constant=max(0, count - 2 * height)), LinearIndex(constant=count - height))
-            elif count > whole:
-                block(LinearIndex(constant=count - height))
+        first = replace(first, height=height)
+        if not isinstance(count, int):
+            last = LinearIndex.of(arith.maxsi((LinearIndex.of(count) - height).value(), LinearIndex().value()))
+            for_each(0, count, 2 * height, lambda m: body(first.from_row(least(m, last)), first.from_row(least(m + height, last))))
             return
-        last = LinearIndex.of(arith.maxsi((LinearIndex.of(count) - height).value(), LinearIndex().value()))
-        for_each(0, count, 2 * height, lambda m: block(least(m, last), least(m + height, last)))
+        whole = count - count % (2 * height)
+        for_each(0, whole, 2 * height, lambda m: body(first.from_row(m), first.from_row(m + height)))
+        if count > whole:
+            starts = [max(0, count - 2 * height), count - height] if count - whole > height else [count - height]
+            body(*(first.from_row(LinearIndex(constant=row)) for row in starts))
 
-    def _store(self, tiles: list[ir.Value], results: _Results, row: LinearIndex, height: int) -> None:
-        """Tiles of sums side by side, from a row on; the last by way of the stack where not all of its columns are results."""
-        out, start = self.plan.out.storage, results.start + row * results.step
+    def _lines(self, first: _Tile, apart: int, body: Callable[..., None]) -> None:
+        """Line by line, or two lines at a time, whose results are so far apart."""
+        lines, count = self.windows.lines.rows, size_bound(self.windows.pixels.rows)
+
+        def of(line: LinearIndex) -> _Tile:
+            return replace(first, row=line * self.rows.line, result=line * apart)
+
+        def two(line: LinearIndex) -> None:
+            for start in range(0, count, first.height):
+                row = LinearIndex(constant=min(start, count - first.height))
+                body(of(line).from_row(row), of(line + 1).from_row(row))
+
+        pairs = 0 if ceil(count / first.height) % 2 == 0 else whole_part(lines, 2)
+        for_each(0, pairs, 2, two)
+        for_each(pairs, lines, 1, lambda line: self._matrix(count, of(line), body))
+
+    def emit(self, tiles: Sequence[_Tile], columns: _Columns) -> None:
+        """The sums of these tiles of rows by some features, stored."""
+        count = ceil(columns.width / _TILE)
+        sums = self._sums(tiles, columns.weights, count)
         for number, tile in enumerate(tiles):
-            live, place = results.width - number * _TILE, start + number * _TILE
+            self._store(sums[number * count :][:count], columns, columns.start + tile.result, tile)
+
+    def _store(self, sums: list[ir.Value], columns: _Columns, start: LinearIndex, rows: _Tile) -> None:
+        """Tiles of sums side by side; the last by way of the stack where not all of its columns are results."""
+        out, (_, step), height = self.plan.out.storage, rows.apart, rows.height
+        for number, tile in enumerate(sums):
+            live, place = columns.width - number * _TILE, start + number * _TILE
             if live >= _TILE:
-                store_tile(tile, out, place, results.step, height)
+                store_tile(tile, out, place, step, height)
                 continue
             block, lanes = self.scratch((height, _TILE), out.element), Lanes(_TILE, static_mask(_TILE, live))
             store_tile(tile, block, LinearIndex(), _TILE, height)
-            for i in range(height):
+            for i in range(height):  # of a loop LLVM would make calls, around which tiles are spilled
                 value = Lanes(_TILE).load(block, LinearIndex(constant=i * _TILE).along_lanes())
-                lanes.store(value, out, (place + i * results.step).along_lanes())
+                lanes.store(value, out, (place + i * step).along_lanes())
 
-    def _sums(self, right: Operand, tiles: int, height: int, rows: list[LinearIndex]) -> list[ir.Value]:
-        """The products of tiles that begin at these rows of the panel, and of so many side by side of the columns."""
-        form, windows, columns = self.plan.form, self.windows, range(0, tiles * _TILE, _TILE)
-        zeros = [form.zero(height) for _ in rows for _ in columns]
-        places = [self.panel.tap(tap) for tap in range(windows.lines.taps)]
+    def _sums(self, tiles: Sequence[_Tile], weights: Operand, count: int) -> list[ir.Value]:
+        """The products of tiles of rows and of so many tiles of features."""
+        form, rows, columns = self.plan.form, self.rows, range(0, count * _TILE, _TILE)
+        left = Operand(rows.storage, rows.offset, tiles[0].apart[0], 1)
+        zeros = [form.zero(tile.height) for tile in tiles for _ in columns]
 
         def plane(indices: list[LinearIndex], sums: list[ir.Value]) -> list[ir.Value]:
-            deep = sum((index * stride for index, stride in zip(indices, self.panel.strides)), LinearIndex())
+            deep = sum((index * apart for index, apart in zip(indices, rows.deep)), rows.offset)
 
             def line(tap: LinearIndex, place: LinearIndex, sums: list[ir.Value]) -> list[ir.Value]:
-                at = {number: index for number, index in enumerate([*indices, tap]) if number in right.reduced}
+                at = {number: index for number, index in enumerate([*indices, tap]) if number in weights.reduced}
 
                 def step(k: LinearIndex, sums: list[ir.Value]) -> list[ir.Value]:
-                    left = [load_tile(self.left, row + deep + place + k, form, height) for row in rows]
-                    weights = [load_tile(right, right.at(LinearIndex(constant=j), k, at), form) for j in columns]
-                    pairs = [(x, y) for x in left for y in weights]
+                    of_rows = [load_tile(left, deep + tile.row + place + k, form, tile.height) for tile in tiles]
+                    of_features = [load_tile(weights, weights.at(LinearIndex(constant=j), k, at), form) for j in columns]
+                    pairs = [(x, y) for x in of_rows for y in of_features]
                     return [form.multiply(x, y, c) for (x, y), c in zip(pairs, sums)]
 
-                return for_loop(0, windows.length, form.depth, sums, step)
+                return for_loop(0, self.windows.length, form.depth, sums, step)
 
-            apart = {b - a for a, b in pairwise(places)}
+            apart = {b - a for a, b in pairwise(rows.taps)}
             if len(apart) <= 1:
                 each = apart.pop() if apart else 0
-                return for_loop(0, len(places), 1, sums, lambda tap, sums: line(tap, tap * each, sums))
-            for tap, place in enumerate(places):
+                return for_loop(0, len(rows.taps), 1, sums, lambda tap, sums: line(tap, tap * each + rows.taps[0], sums))
+            for tap, place in enumerate(rows.taps):
                 sums = line(LinearIndex(constant=tap), LinearIndex(constant=place), sums)
             return sums
 
-        return nest([axis.taps for axis in windows.deep], zeros, plane)
+        return nest([axis.taps for axis in self.windows.deep], zeros, plane)
 
 
 def _bound(index: LinearIndex) -> LoopBound:

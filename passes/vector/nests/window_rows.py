@@ -1,11 +1,12 @@
-"""Windows of an image as rows of a panel, as tiles of a matrix want them: each result's taps along a line are one row.
+"""Windows of an image as rows of a matrix whose depth is the taps along a line, with their channels; lines of taps are matrices of others.
 
     x[oh * 2 + kh, ow * 2 + kw, c]   for oh < 4, kh < 3, ow < 28, kw < 3, c < 64
-    P[kh mod 2][oh + kh / 2][ow][kw * 64 + c]
+    in place    row (oh, ow) of the line of taps kh is 192 elements of x from [oh * 2 + kh, ow * 2, 0] on; rows overlap
+    lines       the same of a panel P[kh mod 2][oh + kh / 2][w][c], with the zeros around the image
+    spread      P[kh mod 2][oh + kh / 2][ow][kw * 64 + c]: rows of all lines lie side by side
 
-The rows of neighbouring results lie side by side, of all lines of a tile: a tap of another line is so many rows further. Lines of one
-phase, those that windows of a stride reach by one tap, are together. Taps along the deeper dims are panels of their own. What a window
-reads of the zeros around the image are zeros of the panel, and so is what fills a row up to whole tiles.
+A tap of another line is so many rows further. Lines of one phase, those that windows of a stride reach by one tap, are together. Taps along
+the deeper dims are panels of their own. What fills a row up to whole tiles is zero.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ from ...common.vectors import splat
 from .lanes import Lanes
 from .nests import chunks
 from .packing import Scratch
+
+_FILLED = 0.7
+"""Of a tile, by lines whose rows overlap: more than what three times the elements, and rows that the first cache does not hold, cost."""
 
 
 @dataclass(frozen=True)
@@ -113,13 +117,40 @@ class Windows:
         return self.pixels.taps == 1 or self.pixels.dilation * self.pixels.stride == self.channels
 
 
-class WindowPanel:
-    """The panel: `pitch` elements a row, an odd number of cache lines, each of `width`: rows are in different cache sets."""
+@dataclass(frozen=True)
+class Rows:
+    """Where rows lie: neighbours along a line are `pitch` apart, those of neighbouring lines `line`; those of a line of taps are `taps`
+    further than the first's, those of each further tap of the deep dims `deep`."""
 
-    def __init__(self, windows: Windows, width: int):
+    storage: Storage
+    offset: LinearIndex
+    pitch: int
+    line: int
+    taps: list[int]
+    deep: list[int]
+
+
+def rows_in_place(windows: Windows, width: int) -> Rows | None:
+    """The rows where they lie; None where they do not: there are zeros around the image, or tiles of the `width` are not whole."""
+    lines, pixels, axes = windows.lines, windows.pixels, (*windows.deep, windows.lines, windows.pixels)
+    if any(axis.bounds for axis in axes) or not windows.in_one_piece or windows.channels % width:
+        return None
+    taps = [tap * lines.dilation * lines.stride for tap in range(lines.taps)]
+    deep = [axis.dilation * axis.stride for axis in windows.deep]
+    return Rows(windows.storage, windows.offset, pixels.step * pixels.stride, lines.step * lines.stride, taps, deep)
+
+
+class WindowPanel:
+    """A panel of lines or, where these would leave much of a tile of `height` rows empty, of rows that are spread: each is an odd number of
+    cache lines, of `width` elements, so that they are in different cache sets."""
+
+    def __init__(self, windows: Windows, width: int, height: int):
         self.windows, self.width = windows, width
-        self.pitch = (ceil(windows.length / width) | 1) * width
-        self.line = size_bound(windows.pixels.rows) * self.pitch
+        pixels, count = windows.pixels, size_bound(windows.pixels.rows)
+        filled = count >= _FILLED * ceil(count / height) * height
+        self.spread = not (filled and windows.in_one_piece and windows.channels % width == 0)
+        self.pitch = (ceil(windows.length / width) | 1) * width if self.spread else pixels.step * windows.channels
+        self.line = count * self.pitch if self.spread else self._pixels_of_line() * windows.channels
         heights = {phase: size_bound(windows.lines.lines(phase)) for phase in windows.lines.phases()}
         self.firsts = {phase: sum(list(heights.values())[:number]) for number, phase in enumerate(heights)}
         self.plane = sum(heights.values()) * self.line
@@ -127,10 +158,15 @@ class WindowPanel:
         self.strides = [prod(taps[number + 1 :]) * self.plane for number in range(len(taps))]
         self.elements = prod(taps) * self.plane
 
-    def tap(self, tap: int) -> int:
-        """How far the rows of a tap across lines lie from the first."""
+    def _pixels_of_line(self) -> int:
+        axis = self.windows.pixels
+        return (size_bound(axis.rows) - 1) * axis.step + (axis.taps - 1) * axis.dilation + 1
+
+    def rows(self, panel: Storage) -> Rows:
+        """The rows in the panel."""
         axis = self.windows.lines
-        return (self.firsts[tap * axis.dilation % axis.step] + axis.further(tap)) * self.line
+        taps = [(self.firsts[tap * axis.dilation % axis.step] + axis.further(tap)) * self.line for tap in range(axis.taps)]
+        return Rows(panel, panel.offset, self.pitch, self.line, taps, self.strides)
 
     def allocate(self, scratch: Scratch, spare: int) -> Storage:
         """Room for the panel, and for so many rows behind the last, which nobody fills."""
@@ -153,13 +189,27 @@ class WindowPanel:
 
     def _plane(self, panel: Storage, source: LinearIndex, target: LinearIndex) -> None:
         """The lines of all phases, from their first elements on."""
-        axis = self.windows.lines
+        axis, line = self.windows.lines, self._line if self.spread else self._as_it_lies
         for phase, first in self.firsts.items():
             start, begin = source + phase * axis.stride, target + first * self.line
             low, high = axis.of_phase(phase) if axis.bounds else (0, axis.lines(phase))
             for_each(0, low, 1, lambda i, at=begin: self._zeros(panel, at + i * self.line, self.line))
-            for_each(low, high, 1, lambda i, a=start, at=begin: self._line(panel, a + i * (axis.step * axis.stride), at + i * self.line))
+            for_each(low, high, 1, lambda i, a=start, at=begin: line(panel, a + i * (axis.step * axis.stride), at + i * self.line))
             for_each(high, axis.lines(phase), 1, lambda i, at=begin: self._zeros(panel, at + i * self.line, self.line))
+
+    def _as_it_lies(self, panel: Storage, source: LinearIndex, target: LinearIndex) -> None:
+        """The pixels of a line."""
+        axis, channels, count = self.windows.pixels, self.windows.channels, self._pixels_of_line()
+        bounds = axis.bounds or (LinearIndex(), LinearIndex(constant=count))
+        low, high = (_between(end.constant if end.is_constant else end.value(), 0, count) for end in bounds)
+        self._zeros(panel, target, _times(low, channels))
+        if axis.stride == channels:
+            start, length = LinearIndex.of(low) * channels, LinearIndex.of(high) - LinearIndex.of(low)
+            self._copy(panel, source + start, target + start, _times(length, channels))
+        else:
+            for_each(low, high, 1, lambda w: self._copy(panel, source + w * axis.stride, target + w * channels, channels))
+        behind = LinearIndex(constant=count) - LinearIndex.of(high)
+        self._zeros(panel, target + LinearIndex.of(high) * channels, _times(behind, channels))
 
     def _line(self, panel: Storage, source: LinearIndex, target: LinearIndex) -> None:
         """The windows of a line: those that reach into no zeros whole, where their taps lie side by side, others tap by tap."""
@@ -193,7 +243,7 @@ class WindowPanel:
                 for_each(*missing, 1, lambda i, at=place: self._zeros(panel, row(i)[1] + at, windows.channels))
             for_each(first, end, 1, lambda i, a=shift, at=place: self._copy(panel, row(i)[0] + a, row(i)[1] + at, windows.channels))
 
-    def _copy(self, panel: Storage, source: LinearIndex, target: LinearIndex, count: int, filled: bool = False) -> None:
+    def _copy(self, panel: Storage, source: LinearIndex, target: LinearIndex, count: LoopBound, filled: bool = False) -> None:
         """So many elements; `filled`: and zeros up to a multiple of the width."""
 
         def chunk(k: LinearIndex, lanes: Lanes) -> None:
@@ -202,7 +252,7 @@ class WindowPanel:
 
         chunks(count, 4 * self.width, self.width, chunk)
 
-    def _zeros(self, panel: Storage, target: LinearIndex, count: int) -> None:
+    def _zeros(self, panel: Storage, target: LinearIndex, count: LoopBound) -> None:
         def chunk(k: LinearIndex, lanes: Lanes) -> None:
             lanes.store(splat(lanes.type(panel.element), 0), panel, (target + k).along_lanes())
 
@@ -221,3 +271,8 @@ def _larger(bound: LoopBound, other: LoopBound) -> LoopBound:
     if isinstance(bound, int) and isinstance(other, int):
         return max(bound, other)
     return arith.maxsi(LinearIndex.of(bound).value(), LinearIndex.of(other).value())
+
+
+def _times(count: LoopBound | LinearIndex, factor: int) -> LoopBound:
+    product = LinearIndex.of(count) * factor
+    return product.constant if product.is_constant else product.value()
