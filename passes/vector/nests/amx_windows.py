@@ -20,33 +20,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise, zip_longest
+from itertools import zip_longest
 from math import ceil, prod
 
 from torch_mlir import ir
-from torch_mlir.dialects import arith
 
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
-from ...common.control_flow import LoopBound, for_each, for_loop, nest, nest_each
-from ...common.linear_index import LinearIndex, least, linear_results
+from ...common.control_flow import LoopBound, for_each, nest_each
+from ...common.linear_index import LinearIndex, linear_results
 from ...common.storage import Bounds
 from ...common.tiled_function import size_bound
-from ...common.vectors import static_mask
 from .access import Access
 from .amx import LEAST_COLUMNS, LEAST_GROUPS, LEAST_ROWS, formats
-from .amx_panels import Depth, Format, Operand, load_tile, pack_columns, store_tile
-from .lanes import Lanes
+from .amx_blocks import BLOCK, TILE, Blocks, Columns, Results
+from .amx_panels import Depth, Format, Operand, pack_columns
+from .body import Captured
 from .narrow_in_place import with_lane_loop
-from .nests import whole_part
 from .packing import Scratch, unless_repeated
+from .results import follows_in_registers
 from .window_rows import Axis, Rows, WindowPanel, Windows, rows_in_place
-from .work import Work, starts_from_zero
+from .work import Work, starts_from_zero, stride_along
 
-_TILE = 16
-"""Rows and columns of a tile."""
-_BLOCK = 2 * _TILE
 _MOST_TAPS = 16
 """Along a line: of more, ends of lines are much code."""
 _KEPT = 0.75
@@ -55,17 +51,14 @@ _BLOCKS = -1
 """The key of blocks of features among those of taps."""
 
 
-def emit_amx_windows(work: Work, target: TargetView, scratch: Scratch) -> bool:
-    """Emits `work` by AMX tiles, or returns False if it is not for them."""
+def amx_windows(work: Work, target: TargetView) -> AmxWindows | None:
+    """What emits `work` by AMX tiles; None if it is not for them."""
     if not (target.amx_bf16 or target.amx_int8) or work.block is None or not starts_from_zero(work):
-        return False
+        return None
     forms = formats(work.block, target)
     seen = with_lane_loop(work, forms[0].group) if forms else work
     plan = _plan(seen, forms[0], target) if forms else None
-    if plan is None:
-        return False
-    _Convolution(seen, plan, target, scratch).emit()
-    return True
+    return None if plan is None else AmxWindows(work, seen, plan, target)
 
 
 @dataclass(frozen=True)
@@ -122,7 +115,7 @@ class _Plan:
     def along(self, windows: Windows) -> int:
         """How far apart the weights of neighbours in depth lie; of packed ones, those of neighbours in pairs (quads)."""
         loop = windows.pixels.loops[1] if self.channel is None else self.channel
-        return _BLOCK * self.form.group if loop is None else self.weights.strides[loop]
+        return BLOCK * self.form.group if loop is None else self.weights.strides[loop]
 
     def lies_in_one_piece(self, windows: Windows) -> bool:
         """Whether the weights of the taps along a line follow each other in depth."""
@@ -136,7 +129,7 @@ class _Plan:
             return False
         if not self.packed:
             return 1 in (across, along) and not self.blocks
-        return across == self.form.group and along % (_BLOCK * self.form.group) == 0 and windows.length % self.form.depth == 0
+        return across == self.form.group and along % (BLOCK * self.form.group) == 0 and windows.length % self.form.depth == 0
 
 
 def _plan(work: Work, form: Format, target: TargetView) -> _Plan | None:
@@ -167,7 +160,7 @@ def _plan(work: Work, form: Format, target: TargetView) -> _Plan | None:
         return None
     exact = isinstance(windows.lines.rows, int) and isinstance(extents[columns[0]], int)
     columns_packed = 0 if plan.packed else prod(axis.taps for axis in (*windows.deep, windows.lines)) * size_bound(extents[columns[0]])
-    panels = WindowPanel(windows, form.depth, _TILE).elements + columns_packed * (windows.length + form.depth)
+    panels = WindowPanel(windows, form.depth, TILE).elements + columns_packed * (windows.length + form.depth)
     fits = panels * element_bytes(image.storage.element) <= target.tile_bytes
     return plan if fits and (exact or out.storage.root is None) else None
 
@@ -190,47 +183,55 @@ def _pixels(work: Work, image: Access, rows: list[int], channels: list[int]) -> 
     return sorted(found, key=lambda dim: -dim.stride) if indices else None
 
 
-@dataclass(frozen=True)
-class _Tile:
-    """Rows of a tile: how far the first and its result lie from those of all rows, and how far apart neighbours and theirs do."""
+class AmxWindows:
+    """A convolution as its work tells, and as it is `seen` with a loop over the elements of a lane."""
 
-    row: LinearIndex
-    result: LinearIndex
-    apart: tuple[int, int]
-    height: int
+    def __init__(self, work: Work, seen: Work, plan: _Plan, target: TargetView):
+        self.work, self.seen, self.plan, self.target = work, seen, plan, target
 
-    def from_row(self, row: LinearIndex) -> _Tile:
-        """As many rows, from that one on."""
-        return replace(self, row=self.row + row * self.apart[0], result=self.result + row * self.apart[1])
+    def takes(self, after: Sequence[Work]) -> bool:
+        """Whether what comes `after` the sums can be computed while they are in the first cache: rows of all lines are one matrix for these
+        works, too, where they are for the sums."""
+        windows = self.plan.windows(self.seen.extents, dict.fromkeys(self.plan.outer, LinearIndex()))
+        line, pixel = windows.lines.loops[0], windows.pixels.loops[0]
+        if not follows_in_registers(self.work, self.plan.column, after, self.target):
+            return False
+        places = [None if loop is None else sum(self.work.parallel[:loop]) for loop in (line, pixel)]
+        steps = [tuple(0 if d is None else stride_along(m, s, d) for d in places) for each in after for m, s in each.operands()]
+        return None in places or all(a == size_bound(windows.pixels.rows) * b for a, b in steps if a is not None and b is not None)
 
-
-@dataclass(frozen=True)
-class _Columns:
-    """The weights of so many features, and where the first of all rows has its results for them."""
-
-    weights: Operand
-    start: LinearIndex
-    width: int
-
-
-class _Convolution:
-    def __init__(self, work: Work, plan: _Plan, target: TargetView, scratch: Scratch):
-        self.work, self.plan, self.target, self.scratch = work, plan, target, scratch
-
-    def emit(self) -> None:
+    def emit(self, after: Sequence[Work], captured: Captured, scratch: Scratch) -> None:
+        """Emits the sums, and what comes after them."""
         outer = self.plan.outer
-        nest_each([self.work.extents[d] for d in outer], lambda indices: self._product(dict(zip(outer, indices))))
+        self.seen.outputs = self.work.outputs
+        emitter = _Emitter(
+            self.seen, self.plan, self.target, scratch, Results(self.seen, self.plan.out, self.plan.column, after, captured, scratch)
+        )
+        nest_each([self.seen.extents[d] for d in outer], lambda indices: emitter.product(dict(zip(outer, indices))))
 
-    def _product(self, fixed: dict[int, LinearIndex]) -> None:
+
+@dataclass(frozen=True)
+class _Emitter:
+    work: Work
+    plan: _Plan
+    target: TargetView
+    scratch: Scratch
+    results: Results
+
+    def product(self, fixed: dict[int, LinearIndex]) -> None:
         """The rows of a point of the outer loops by all features: by those of all blocks while the first cache holds some rows, else of all
         rows by a block of features."""
         windows = self.plan.windows(self.work.extents, fixed)
-        blocks = _Blocks(self.plan, self.scratch, windows, self._rows(windows))
-        weights = self._weights(windows, fixed)
+        rows, (weights, step) = self._rows(windows), self._weights(windows, fixed)
+        blocks = Blocks(self.plan.form, windows, rows, self.results)
+
+        def columns(body: Callable[[Columns], None]) -> None:
+            self._each_columns(weights, step, fixed, body)
+
         if blocks.row_bytes() <= _KEPT * self.target.l1_bytes:
-            blocks.each(lambda *tiles: self._each_columns(weights, fixed, lambda columns: blocks.emit(tiles, columns)))
+            blocks.each(lambda tiles: columns(lambda some: blocks.emit(tiles, some)))
         else:
-            self._each_columns(weights, fixed, lambda columns: blocks.each(lambda *tiles: blocks.emit(tiles, columns)))
+            columns(lambda some: blocks.each(lambda tiles: blocks.emit(tiles, some)))
 
     def _rows(self, windows: Windows) -> Rows:
         """The rows where they lie, or packed."""
@@ -238,8 +239,8 @@ class _Convolution:
         found = rows_in_place(windows, depth)
         if found is not None:
             return found
-        panel = WindowPanel(windows, depth, _TILE)
-        storage = panel.allocate(self.scratch, _TILE)
+        panel = WindowPanel(windows, depth, TILE)
+        storage = panel.allocate(self.scratch, TILE)
         self._once(windows, windows.limits(), lambda: panel.pack(storage))
         return panel.rows(storage)
 
@@ -253,15 +254,15 @@ class _Convolution:
             return Operand(weights.storage, weights.at(fixed), across, 1, steps, along, form.group), across
         source = Operand(weights.storage, weights.at(fixed), across, along, steps)
         taps = {number: axes[number].taps for number in steps}
-        depth, blocks = Depth(taps, windows.length, form), ceil(size_bound(features) / _BLOCK)
-        panels = Depth({_BLOCKS: blocks, **taps}, windows.length, form).panel_of_columns(self.scratch, weights.storage.element, _BLOCK)
-        step = panels.reduced[_BLOCKS] // _BLOCK
+        depth, blocks = Depth(taps, windows.length, form), ceil(size_bound(features) / BLOCK)
+        panels = Depth({_BLOCKS: blocks, **taps}, windows.length, form).panel_of_columns(self.scratch, weights.storage.element, BLOCK)
+        step = panels.reduced[_BLOCKS] // BLOCK
 
         def block(n: LinearIndex) -> None:
-            pack_columns(source, replace(panels, offset=panels.offset + n * step), n, features, _BLOCK, depth)
+            pack_columns(source, replace(panels, offset=panels.offset + n * step), n, features, BLOCK, depth)
 
         known_later = [] if isinstance(features, int) else [LinearIndex.of(features)]
-        self._once(source, known_later, lambda: for_each(0, features, _BLOCK, block))
+        self._once(source, known_later, lambda: for_each(0, features, BLOCK, block))
         return panels, step
 
     def _once(self, source: Operand | Windows, limits: list[LinearIndex], pack: Callable[[], None]) -> None:
@@ -271,136 +272,23 @@ class _Convolution:
         else:
             pack()
 
-    def _each_columns(self, weights: tuple[Operand, int], fixed: dict[int, LinearIndex], body: Callable[[_Columns], None]) -> None:
+    def _each_columns(self, weights: Operand, step: int, fixed: dict[int, LinearIndex], body: Callable[[Columns], None]) -> None:
         """`body` of all blocks of 32 features, then of the last ones; at an edge of as many as there are at most."""
-        plan, extents, (operand, step) = self.plan, self.work.extents, weights
+        plan, extents = self.plan, self.work.extents
         most = size_bound(extents[plan.column])
-        whole = most // _BLOCK * _BLOCK
+        whole = most // BLOCK * BLOCK
 
         def each(indices: list[LinearIndex]) -> None:
             at = dict(zip(plan.blocks, indices))
-            start = plan.out.at({**fixed, **at})
-            offset = operand.offset + sum((index * plan.weights.strides[d] for d, index in at.items()), LinearIndex())
+            offset = weights.offset + sum((index * plan.weights.strides[d] for d, index in at.items()), LinearIndex())
 
-            def block(n: LinearIndex, width: int) -> None:
-                body(_Columns(replace(operand, offset=offset + n * step), start + n, width))
+            def block(n: LinearIndex, count: int) -> None:
+                left = extents[plan.column] if count < BLOCK or not isinstance(extents[plan.column], int) else count
+                live = LinearIndex.of(left) - n if left != count else LinearIndex(constant=count)
+                body(Columns(replace(weights, offset=offset + n * step), {**fixed, **at, plan.column: n}, count, live))
 
-            for_each(0, whole, _BLOCK, lambda n: block(n, _BLOCK))
+            for_each(0, whole, BLOCK, lambda n: block(n, BLOCK))
             if whole < most:
                 block(LinearIndex(constant=whole), most - whole)
 
         nest_each([extents[d] for d in plan.blocks], each)
-
-
-@dataclass(frozen=True)
-class _Blocks:
-    """Two tiles of rows by two of features at a time."""
-
-    plan: _Plan
-    scratch: Scratch
-    windows: Windows
-    rows: Rows
-
-    def row_bytes(self) -> int:
-        """Of what the rows of a block read, about: each line of taps once."""
-        rows, length = self.rows, self.windows.length
-        line = min(2 * _TILE * rows.pitch + length, 2 * _TILE * length)
-        return line * prod(axis.taps for axis in (*self.windows.deep, self.windows.lines)) * element_bytes(rows.storage.element)
-
-    def each(self, body: Callable[..., None]) -> None:
-        """`body` of the tiles of a block, for all rows: those of all lines are one matrix where they lie so, with their results; else a
-        block is of one line or, of lines of an odd number of tiles, of two."""
-        rows, lines, pixels = self.rows, self.windows.lines, size_bound(self.windows.pixels.rows)
-        line, pixel = (0 if loop is None else self.plan.out.strides[loop] for loop in (lines.loops[0], self.windows.pixels.loops[0]))
-        first = _Tile(LinearIndex(), LinearIndex(), (rows.pitch, pixel), min(_TILE, pixels))
-        if pixels == 1:
-            self._matrix(lines.rows, replace(first, apart=(rows.line, line)), body)
-        elif lines.rows == 1 or (rows.line == pixels * rows.pitch and line == pixels * pixel):
-            self._matrix(_bound(LinearIndex.of(lines.rows) * pixels), first, body)
-        else:
-            self._lines(first, line, body)
-
-    def _matrix(self, count: LoopBound, first: _Tile, body: Callable[..., None]) -> None:
-        """So many rows; the last tile ends with the last one."""
-        height = min(_TILE, size_bound(count))
-        first = replace(first, height=height)
-        if not isinstance(count, int):
-            last = LinearIndex.of(arith.maxsi((LinearIndex.of(count) - height).value(), LinearIndex().value()))
-            for_each(0, count, 2 * height, lambda m: body(first.from_row(least(m, last)), first.from_row(least(m + height, last))))
-            return
-        whole = count - count % (2 * height)
-        for_each(0, whole, 2 * height, lambda m: body(first.from_row(m), first.from_row(m + height)))
-        if count > whole:
-            starts = [max(0, count - 2 * height), count - height] if count - whole > height else [count - height]
-            body(*(first.from_row(LinearIndex(constant=row)) for row in starts))
-
-    def _lines(self, first: _Tile, apart: int, body: Callable[..., None]) -> None:
-        """Line by line, or two lines at a time, whose results are so far apart."""
-        lines, count = self.windows.lines.rows, size_bound(self.windows.pixels.rows)
-
-        def of(line: LinearIndex) -> _Tile:
-            return replace(first, row=line * self.rows.line, result=line * apart)
-
-        def two(line: LinearIndex) -> None:
-            for start in range(0, count, first.height):
-                row = LinearIndex(constant=min(start, count - first.height))
-                body(of(line).from_row(row), of(line + 1).from_row(row))
-
-        pairs = 0 if ceil(count / first.height) % 2 == 0 else whole_part(lines, 2)
-        for_each(0, pairs, 2, two)
-        for_each(pairs, lines, 1, lambda line: self._matrix(count, of(line), body))
-
-    def emit(self, tiles: Sequence[_Tile], columns: _Columns) -> None:
-        """The sums of these tiles of rows by some features, stored."""
-        count = ceil(columns.width / _TILE)
-        sums = self._sums(tiles, columns.weights, count)
-        for number, tile in enumerate(tiles):
-            self._store(sums[number * count :][:count], columns, columns.start + tile.result, tile)
-
-    def _store(self, sums: list[ir.Value], columns: _Columns, start: LinearIndex, rows: _Tile) -> None:
-        """Tiles of sums side by side; the last by way of the stack where not all of its columns are results."""
-        out, (_, step), height = self.plan.out.storage, rows.apart, rows.height
-        for number, tile in enumerate(sums):
-            live, place = columns.width - number * _TILE, start + number * _TILE
-            if live >= _TILE:
-                store_tile(tile, out, place, step, height)
-                continue
-            block, lanes = self.scratch((height, _TILE), out.element), Lanes(_TILE, static_mask(_TILE, live))
-            store_tile(tile, block, LinearIndex(), _TILE, height)
-            for i in range(height):  # of a loop LLVM would make calls, around which tiles are spilled
-                value = Lanes(_TILE).load(block, LinearIndex(constant=i * _TILE).along_lanes())
-                lanes.store(value, out, (place + i * step).along_lanes())
-
-    def _sums(self, tiles: Sequence[_Tile], weights: Operand, count: int) -> list[ir.Value]:
-        """The products of tiles of rows and of so many tiles of features."""
-        form, rows, columns = self.plan.form, self.rows, range(0, count * _TILE, _TILE)
-        left = Operand(rows.storage, rows.offset, tiles[0].apart[0], 1)
-        zeros = [form.zero(tile.height) for tile in tiles for _ in columns]
-
-        def plane(indices: list[LinearIndex], sums: list[ir.Value]) -> list[ir.Value]:
-            deep = sum((index * apart for index, apart in zip(indices, rows.deep)), rows.offset)
-
-            def line(tap: LinearIndex, place: LinearIndex, sums: list[ir.Value]) -> list[ir.Value]:
-                at = {number: index for number, index in enumerate([*indices, tap]) if number in weights.reduced}
-
-                def step(k: LinearIndex, sums: list[ir.Value]) -> list[ir.Value]:
-                    of_rows = [load_tile(left, deep + tile.row + place + k, form, tile.height) for tile in tiles]
-                    of_features = [load_tile(weights, weights.at(LinearIndex(constant=j), k, at), form) for j in columns]
-                    pairs = [(x, y) for x in of_rows for y in of_features]
-                    return [form.multiply(x, y, c) for (x, y), c in zip(pairs, sums)]
-
-                return for_loop(0, self.windows.length, form.depth, sums, step)
-
-            apart = {b - a for a, b in pairwise(rows.taps)}
-            if len(apart) <= 1:
-                each = apart.pop() if apart else 0
-                return for_loop(0, len(rows.taps), 1, sums, lambda tap, sums: line(tap, tap * each + rows.taps[0], sums))
-            for tap, place in enumerate(rows.taps):
-                sums = line(LinearIndex(constant=tap), LinearIndex(constant=place), sums)
-            return sums
-
-        return nest([axis.taps for axis in self.windows.deep], zeros, plane)
-
-
-def _bound(index: LinearIndex) -> LoopBound:
-    return index.constant if index.is_constant else index.value()

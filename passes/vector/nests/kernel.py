@@ -40,7 +40,7 @@ from ...common.winograd import is_transformed
 from ...errors import PassFailure
 from ..support.open_kernel import open_kernel
 from .amx import emit_amx
-from .amx_windows import emit_amx_windows
+from .amx_windows import amx_windows
 from .contraction import emit_contraction, takes_after
 from .contraction_loops import contraction_loop, jam_loop, loop_of_windows
 from .dense_blocks import is_dense_block, loads_rows
@@ -417,8 +417,11 @@ class _Kernel:
         groups = LaneGroups.of(work, self.target)
         if groups is not None:
             return self._emit_lane_groups(groups, work, after)
-        if emit_amx_windows(work, self.target, self._scratch):
-            return False
+        on_tiles = amx_windows(work, self.target)
+        if on_tiles is not None:
+            following = after(work, fits=on_tiles.takes)
+            on_tiles.emit(following, self._captured, self._scratch)
+            return bool(following)
         if not is_surrounded(work) and emit_amx(work, self.target, self._scratch):
             return False
         if emit_narrow_dots(work, self._captured, self.target, self._scratch):
