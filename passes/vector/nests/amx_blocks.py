@@ -40,6 +40,8 @@ from .work import Point, Work
 TILE = 16
 """Rows and columns of a tile."""
 BLOCK = 2 * TILE
+_ROWS = 2
+"""Of a block that are finished together."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +69,11 @@ class Columns:
     width: int
     live: LinearIndex
 
-    def lanes(self, first: int, count: int) -> Lanes:
-        """The columns from there on as lanes."""
-        live = self.live - first
-        if live.is_constant:
-            return Lanes(count, None if live.constant >= count else static_mask(count, live.constant))
-        return Lanes(count, dynamic_mask(count, arith.maxsi(live.value(), LinearIndex().value())))
+    def lanes(self, count: int) -> Lanes:
+        """The columns as lanes."""
+        if self.live.is_constant:
+            return Lanes(count, None if self.live.constant >= count else static_mask(count, self.live.constant))
+        return Lanes(count, dynamic_mask(count, self.live.value()))
 
 
 @dataclass(frozen=True)
@@ -90,13 +91,14 @@ class Results:
         """Whether tiles are stored where their results go."""
         return not self.after and columns.live.is_constant and columns.live.constant % TILE == 0
 
-    def finish(self, block: Storage, row: LinearIndex, columns: Columns, at: dict[int, LinearIndex]) -> None:
-        """What becomes of a row of a block, at a point of the loops."""
+    def finish(self, block: Storage, rows: list[LinearIndex], columns: Columns, at: list[dict[int, LinearIndex]]) -> None:
+        """What becomes of rows of a block, at points of the loops."""
         points, sums, rank = [], [], len(self.work.extents)
-        for first in range(0, columns.width, TILE):
-            lanes, start = columns.lanes(first, TILE), columns.at[self.column] + first
-            sums.append([Lanes(TILE).load(block, (row * BLOCK + first).along_lanes())])
-            points.append(Point(lanes, point_indices(rank, {**columns.at, **at}, self.column, start, lanes), self.captured))
+        width = TILE if columns.width <= TILE else BLOCK
+        lanes, start = columns.lanes(width), columns.at[self.column]
+        for row, point in zip(rows, at):
+            sums.append([Lanes(width).load(block, (row * BLOCK).along_lanes())])
+            points.append(Point(lanes, point_indices(rank, {**columns.at, **point}, self.column, start, lanes), self.captured))
         store_results(points, self.work, sums, self.after)
 
 
@@ -180,11 +182,13 @@ class Blocks:
             for number, value in enumerate(each):
                 store_tile(value, block, LinearIndex(constant=number * TILE), BLOCK, tile.height)
         for block, (tile, _) in zip(blocks, of_tiles):
+            together = _ROWS if isinstance(tile.fresh, int) and (tile.height - tile.fresh) % _ROWS == 0 else 1
 
-            def row(i: LinearIndex, block: Storage = block, tile: Tile = tile) -> None:
-                self.results.finish(block, i, columns, self._point(tile.row(i)))
+            def rows(i: LinearIndex, block: Storage = block, tile: Tile = tile, together: int = together) -> None:
+                some = [i + number for number in range(together)]
+                self.results.finish(block, some, columns, [self._point(tile.row(row)) for row in some])
 
-            for_each(tile.fresh, tile.height, 1, row)
+            for_each(tile.fresh, tile.height, together, rows)
 
     def _loops(self) -> tuple[int | None, int | None]:
         """Those of lines and of pixels."""
