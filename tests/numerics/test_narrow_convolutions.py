@@ -17,7 +17,7 @@ from x86_emulation import emulate
 import hloom
 from hloom.compiler.compile import Compilation
 from hloom.compiler.frontend import read_program
-from hloom.compiler.target import load_target
+from hloom.compiler.target import host, load_target
 
 TARGETS = Path(__file__).parents[1] / "targets"
 TYPES = {"bf16": ml_dtypes.bfloat16, "f16": np.float16, "f64": np.float64, "i8": np.int8, "ui8": np.uint8, "i16": np.int16}
@@ -115,6 +115,36 @@ def test_vnni(monkeypatch):
 def test_avx512_bf16(monkeypatch):
     target = emulate(monkeypatch, load_target("cpu-avx512").with_entries({"bf16_dot": True}))
     check(target, [(layer, "bf16") for layer in LAYERS], "dpbf16ps.512")
+
+
+TILED = [
+    *(layer for layer in LAYERS if layer.features > 16 and layer.groups < 32),
+    Layer((56, 56), 32, 64, (3, 3), ((1, 1), (1, 1))),
+    Layer((19, 36), 64, 40, (3, 3), ((1, 1), (1, 1)), batch=2),
+    Layer((17, 13), 32, 96, (3, 3), ((1, 1), (1, 1)), stride=2),
+    Layer((7, 7), 96, 32, (3, 3), ((1, 1), (1, 1)), batch=3),
+    Layer((28, 30), 64, 32, (1, 1), stride=2),
+    Layer((12, 25), 32, 48, (2, 3), ((1, 0), (2, 3)), stride=3, dilation=2),
+    Layer((1, 150), 64, 32, (1, 31), ((0, 0), (15, 15))),
+    Layer((1, 90), 24, 33, (1, 20), ((0, 0), (19, 0)), dilation=2),
+    Layer((32, 48), 3, 80, (16, 16), stride=16),
+]
+"""Lines of one tile and of several, of an even number and an odd one, that tiles fill or not; flat ones; of many taps."""
+
+
+@pytest.mark.parametrize("kind", ["bf16", "i8", "ui8"])
+@pytest.mark.parametrize("bound", [True, False], ids=["bound", "given"])
+def test_amx(monkeypatch, kind, bound):
+    target = load_target("cpu-amx")
+    here = target if host().amx_bf16 and host().amx_int8 else emulate(monkeypatch, target)
+    check(here, [(layer, kind) for layer in TILED], "x86.amx.tile_mul" + ("f" if kind == "bf16" else "i"), bound)
+
+
+@pytest.mark.parametrize("kind", ["bf16", "i8"])
+def test_amx_of_other_processors(monkeypatch, kind):
+    """As a processor without AMX runs it, with functions in place of the instructions."""
+    target = emulate(monkeypatch, load_target("cpu-amx"))
+    check(target, [(layer, kind) for layer in TILED[-9:]], "x86.amx.tile_mul" + ("f" if kind == "bf16" else "i"))
 
 
 @pytest.mark.skipif(bool(aarch64.MISSING), reason=aarch64.MISSING)

@@ -34,7 +34,8 @@ def emulated(text: str) -> str:
     functions = {name: _sum_of_quads(name, lanes, "zext", "sext") for name, lanes in _QUADS.items()}
     functions |= {name: _sum_of_halves(name, lanes) for name, lanes in _HALVES.items()}
     functions |= {_PAIRS: _sum_of_pairs(), _CLASSES: _is_rare(), _ROUND: _rounded(_ROUND, 16), _ROUND_TWO: _rounded(_ROUND_TWO, 32)}
-    functions |= {f"llvm.x86.tdpb{signs}d.internal": _tile_product(signs) for signs in _SIGNS}
+    functions |= {f"llvm.x86.tdpb{signs}d.internal": _tile_product_of_quads(signs) for signs in _SIGNS}
+    functions["llvm.x86.tdpbf16ps.internal"] = _tile_product_of_halves()
     functions |= {"llvm.x86.tilezero.internal": _TILE_ZERO, "llvm.x86.tileloadd64.internal": _tile_load()}
     functions["llvm.x86.tilestored64.internal"] = _tile_store()
     made = ""
@@ -106,47 +107,61 @@ def _rounded(name: str, lanes: int) -> str:
     return _function(f"<{lanes} x i16> @emulated_{name}({operands})", lines)
 
 
-def _tile_product(signs: str) -> str:
+def _tile_product_of_quads(signs: str) -> str:
     """tdpbssd and its like: row m of the sums gains the quads (m, k) of the left tile times row k of the right one, for all k."""
     quads = f"quads_{signs}"
+    return _sum_of_quads(quads, 16, *_SIGNS[signs]) + _tile_product(f"tdpb{signs}d", quads, "<16 x i32>", "<64 x i8>")
+
+
+def _tile_product_of_halves() -> str:
+    """tdpbf16ps: the same of pairs, summed in f32."""
+    return _sum_of_halves("pairs", 16) + _tile_product("tdpbf16ps", "pairs", "<16 x float>", "<32 x i16>")
+
+
+def _tile_product(name: str, add: str, sums: str, elements: str) -> str:
+    """Of which `add` makes the sums of 16 columns and the products of a lane of the left tile with a row of the right one."""
     lines = []
     for k in range(16):
-        lines += [f"%b{k} = extractvalue {_TILE} %b, {k}", f"%c{k} = bitcast <16 x i32> %b{k} to <64 x i8>"]
+        lines += [f"%b{k} = extractvalue {_TILE} %b, {k}", f"%c{k} = bitcast <16 x i32> %b{k} to {elements}"]
     for m in range(16):
-        lines += [f"%a{m} = extractvalue {_TILE} %a, {m}", f"%s{m}_0 = extractvalue {_TILE} %sums, {m}"]
+        lines += [f"%a{m} = extractvalue {_TILE} %a, {m}", f"%w{m} = extractvalue {_TILE} %sums, {m}"]
+        lines += [f"%s{m}_0 = bitcast <16 x i32> %w{m} to {sums}"]
         for k in range(16):
             one = ", ".join([f"i32 {k}"] * 16)
             lines += [f"%q{m}_{k} = shufflevector <16 x i32> %a{m}, <16 x i32> %a{m}, <16 x i32> <{one}>"]
-            lines += [f"%d{m}_{k} = bitcast <16 x i32> %q{m}_{k} to <64 x i8>"]
-            call = f"@emulated_{quads}(<16 x i32> %s{m}_{k}, <64 x i8> %d{m}_{k}, <64 x i8> %c{k})"
-            lines += [f"%s{m}_{k + 1} = call <16 x i32> {call}"]
-        lines += [f"%t{m} = insertvalue {_TILE} {'poison' if m == 0 else f'%t{m - 1}'}, <16 x i32> %s{m}_16, {m}"]
-    head = f"{_TILE} @emulated_llvm.x86.tdpb{signs}d.internal(i16, i16, i16, {_TILE} %sums, {_TILE} %a, {_TILE} %b)"
-    return _sum_of_quads(quads, 16, *_SIGNS[signs]) + _function(head, [*lines, f"ret {_TILE} %t15"])
+            lines += [f"%d{m}_{k} = bitcast <16 x i32> %q{m}_{k} to {elements}"]
+            call = f"@emulated_{add}({sums} %s{m}_{k}, {elements} %d{m}_{k}, {elements} %c{k})"
+            lines += [f"%s{m}_{k + 1} = call {sums} {call}"]
+        lines += [f"%r{m} = bitcast {sums} %s{m}_16 to <16 x i32>"]
+        lines += [f"%t{m} = insertvalue {_TILE} {'poison' if m == 0 else f'%t{m - 1}'}, <16 x i32> %r{m}, {m}"]
+    head = f"{_TILE} @emulated_llvm.x86.{name}.internal(i16, i16, i16, {_TILE} %sums, {_TILE} %a, {_TILE} %b)"
+    return _function(head, [*lines, f"ret {_TILE} %t15"])
 
 
 _TILE_ZERO = f"\ndefine internal {_TILE} @emulated_llvm.x86.tilezero.internal(i16, i16) {{\n  ret {_TILE} zeroinitializer\n}}\n"
 
 
 def _tile_load() -> str:
-    """Sixteen rows of 64 bytes, %stride apart."""
+    """So many rows of 64 bytes, %stride apart; the others are zero."""
     lines = []
     for m in range(16):
-        lines += [f"%o{m} = mul i64 %stride, {m}", f"%p{m} = getelementptr i8, ptr %base, i64 %o{m}"]
-        lines += [f"%v{m} = load <16 x i32>, ptr %p{m}, align 1"]
+        lines += [f"%h{m} = icmp ult i16 {m}, %rows", f"%f{m} = mul i64 %stride, {m}", f"%o{m} = select i1 %h{m}, i64 %f{m}, i64 0"]
+        lines += [f"%p{m} = getelementptr i8, ptr %base, i64 %o{m}", f"%l{m} = load <16 x i32>, ptr %p{m}, align 1"]
+        lines += [f"%v{m} = select i1 %h{m}, <16 x i32> %l{m}, <16 x i32> zeroinitializer"]
         lines += [f"%t{m} = insertvalue {_TILE} {'poison' if m == 0 else f'%t{m - 1}'}, <16 x i32> %v{m}, {m}"]
-    head = f"{_TILE} @emulated_llvm.x86.tileloadd64.internal(i16, i16, ptr %base, i64 %stride)"
+    head = f"{_TILE} @emulated_llvm.x86.tileloadd64.internal(i16 %rows, i16, ptr %base, i64 %stride)"
     return _function(head, [*lines, f"ret {_TILE} %t15"])
 
 
 def _tile_store() -> str:
-    lines = []
+    """The first one, and so many rows in all: those behind are the last one again."""
+    lines = ["%last = sub i16 %rows, 1", "%l = zext i16 %last to i64", f"%s0 = extractvalue {_TILE} %tile, 0"]
     for m in range(16):
-        lines += [f"%o{m} = mul i64 %stride, {m}", f"%p{m} = getelementptr i8, ptr %base, i64 %o{m}"]
-        lines += [f"%v{m} = extractvalue {_TILE} %tile, {m}", f"store <16 x i32> %v{m}, ptr %p{m}, align 1"]
-    return _function(
-        f"void @emulated_llvm.x86.tilestored64.internal(i16, i16, ptr %base, i64 %stride, {_TILE} %tile)", [*lines, "ret void"]
-    )
+        lines += [f"%h{m} = icmp ult i16 {m}, %rows", f"%n{m} = select i1 %h{m}, i64 {m}, i64 %l", f"%o{m} = mul i64 %stride, %n{m}"]
+        lines += [f"%p{m} = getelementptr i8, ptr %base, i64 %o{m}", f"%w{m} = extractvalue {_TILE} %tile, {m}"]
+        lines += [f"%s{m + 1} = select i1 %h{m}, <16 x i32> %w{m}, <16 x i32> %s{m}", f"store <16 x i32> %s{m + 1}, ptr %p{m}, align 1"]
+    head = "void @emulated_llvm.x86.tilestored64.internal(i16 %rows, i16, ptr %base, i64 %stride, " + f"{_TILE} %tile)"
+    return _function(head, [*lines, "ret void"])
 
 
 def _function(head: str, lines: list[str]) -> str:

@@ -34,12 +34,12 @@ from ...common.storage import Bounds
 from ...common.tiled_function import size_bound
 from .access import Access
 from .amx import LEAST_COLUMNS, LEAST_GROUPS, LEAST_ROWS, formats
-from .amx_blocks import BLOCK, TILE, Blocks, Columns, Results
 from .amx_panels import Depth, Format, Operand, pack_columns
 from .body import Captured
 from .narrow_in_place import with_lane_loop
 from .packing import Scratch, unless_repeated
 from .results import follows_in_registers
+from .window_blocks import BLOCK, TILE, Blocks, Columns, Results
 from .window_rows import Axis, Rows, WindowPanel, Windows, rows_in_place
 from .work import Work, starts_from_zero, stride_along
 
