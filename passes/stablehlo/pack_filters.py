@@ -19,10 +19,10 @@ Where an instruction multiplies several neighbours in depth, pairs of bf16 or fo
 split-init, which comes after, moves what stands before the barrier into @init and drops the barrier; the planner clones what stands behind
 it into the convolution's group, where it becomes an index (fold-views). Must hold: channels-last has run; bound arguments carry
 `hloom.bound`. Declined: weights given at each call, convolutions without a direct kernel (support/direct_convolution.py), one
-channel a group, or so few that groups share a register, and what AMX multiplies of lines that are no whole tiles, which the kernel fills
-with zeros. Other groups that are no whole blocks are a block each; those of one such
-pair or quad of channels lie channel by channel, for nothing would tell that it is one. Weights of one block in all lie right. Blocks of
-f32 and f64 are no wider than those of pack-weights, which the kernel reads from front to back; those of 1x1 of stride 1, which a product
+channel a group, or so few that groups share a register, and what AMX multiplies of lines, or features of
+a group, that are no whole tiles, which the kernel fills with zeros. Other groups that are no whole blocks are a block each; those of one
+pair or quad of channels lie channel by channel, for nothing would tell that it is one. Weights of one block in all lie right. Blocks
+of f32 and f64 are no wider than those of pack-weights, which the kernel reads from front to back; those of 1x1 of stride 1, which a product
 of matrices reads, are as wide, and so is one block whose last features share a register with steps of the sum.
 """
 
@@ -56,7 +56,7 @@ def pack_filters(module: ir.Operation, *, block: int = 32) -> None:
         conv, weights = direct_convolution(op, target), op.operands[1]
         if conv is None or weights not in known or not is_channels_last(ConvDims.of(op)) or shares_lanes(op, conv, target):
             continue
-        if on_tiles(op) and not fills_tiles(op):
+        if on_tiles(op) and not fills_tiles(op, conv):
             continue
         features = conv.output[1] // conv.groups
         panel = panel_columns(op) or block

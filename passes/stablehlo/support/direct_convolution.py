@@ -18,12 +18,15 @@ from ...library_calls.conv import ELEMENTS, Conv, conv_of
 from .build import element_of
 from .dimensions import ConvDims
 from .line_convolution import has_lines, is_product, line_length, suits_lines
+from .panels import on_tiles
 
 _ELEMENTS = (*ELEMENTS, "f64", "i8", "ui8", "i16", "i32")
 WINOGRAD_BLOCK = 32
 """Features of a block of transformed weights."""
 _FEWEST_FEATURES = 3
 """Of a group, where lines do not suit either: of fewer, sums over the lanes take less time than idle ones."""
+_FEWEST_ON_TILES, _LEAST_DEPTH_ON_TILES = 4, 32
+"""Features of a group that AMX multiplies, and their depth: of fewer, tiles are nearly empty."""
 _LEAST_CHANNELS, _LEAST_FEATURES = 8, 16
 _LINE = 16
 """Channels that are transformed together."""
@@ -45,8 +48,8 @@ def direct_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
     """Sizes of a convolution that the direct kernel computes; None for others.
 
     Its features are at least a vector of sums, in each group or as groups of one channel or few. Fewer floats, of which lanes stay idle,
-    where lines of pixels would not suit either, windows far apart and short lines, or would cost more with their conversions. AMX has its
-    own kernels of bf16 and of bytes. Groups of the batch, as the gradient by the weights of a grouped convolution has them, are of one
+    where lines of pixels would not suit either, windows far apart and short lines, or would cost more with their conversions; and what AMX
+    multiplies. Groups of the batch, as the gradient by the weights of a grouped convolution has them, are of one
     channel or few.
     """
     batch_groups = integer(op, "batch_group_count") if op.name == "stablehlo.convolution" else 1
@@ -60,6 +63,8 @@ def direct_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
     if batch_groups > 1:
         return None
     each, floats = features // conv.groups, isinstance(element_of(op.operands[0]), ir.FloatType)
+    if on_tiles(op) and each >= _FEWEST_ON_TILES and prod(conv.filter[1:]) >= _LEAST_DEPTH_ON_TILES:
+        return conv
     few = floats and (conv.groups == 1 or each >= _FEWEST_FEATURES)
     return conv if each >= lanes or (few and (suits_lines(op, target) is None or _idles_cheaper(op, conv, target))) else None
 

@@ -8,12 +8,12 @@ from hloom.dialects.target import target_of
 
 from ...common.contraction import block_columns
 from ...common.rewriting import value_of
+from ...library_calls.conv import Conv
 from . import build
 from .build import element_of
-from .dimensions import ConvDims
 
-_TILE_GROUPS = 16
-"""Pairs (quads) of depth that a tile has."""
+_TILE = 16
+"""Pairs (quads) of depth that a tile of AMX has, and columns."""
 
 
 def panel_columns(op: ir.Operation) -> int:
@@ -43,10 +43,11 @@ def on_tiles(op: ir.Operation) -> bool:
     return (target.amx_bf16 and elements == ["bf16", "bf16"]) or (target.amx_int8 and bytes_ and str(element_of(op.results[0])) == "i32")
 
 
-def fills_tiles(op: ir.Operation) -> bool:
-    """Whether the taps along a line of a convolution, with their channels, are whole tiles of depth."""
-    shape, dims = build.shape_of(op.operands[1]), ConvDims.of(op)
-    return shape[dims.spatial[1][-1]] * shape[dims.first[1]] % (_TILE_GROUPS * lane_elements(op)) == 0
+def fills_tiles(op: ir.Operation, conv: Conv) -> bool:
+    """Whether the taps along a line of a convolution, with their channels, are whole tiles of depth, and the features of a group tiles of
+    columns. Of one dimension a tile's taps may be lines of their own (passes/vector/nests/amx_windows.py)."""
+    depth = conv.filter[1] * (conv.filter[-1] if len(conv.filter) > 3 else 1)
+    return depth % (_TILE * lane_elements(op)) == 0 and (conv.groups == 1 or conv.output[1] // conv.groups % _TILE == 0)
 
 
 def are_split(op: ir.Operation) -> bool:

@@ -33,7 +33,7 @@ from ...common.linear_index import LinearIndex, linear_results
 from ...common.storage import Bounds
 from ...common.tiled_function import size_bound
 from .access import Access
-from .amx import LEAST_COLUMNS, LEAST_GROUPS, LEAST_ROWS, formats
+from .amx import LEAST_ROWS, formats
 from .amx_panels import Depth, Format, Operand, pack_columns
 from .body import Captured
 from .narrow_in_place import with_lane_loop
@@ -43,6 +43,9 @@ from .window_blocks import BLOCK, TILE, Blocks, Columns, Results
 from .window_rows import Axis, Rows, WindowPanel, Windows, rows_in_place
 from .work import Work, starts_from_zero, stride_along
 
+_LEAST_COLUMNS = 4
+_SHALLOW = 4
+"""A line of taps fills this part of a tile's depth, at least."""
 _MOST_TAPS = 16
 """Along a line: of more, ends of lines are much code."""
 _KEPT = 0.75
@@ -122,14 +125,15 @@ class _Plan:
         tap, steps = windows.pixels.loops[1], self.channels // self.form.group if self.packed else self.channels
         return tap is None or self.weights.strides[tap] == steps * self.along(windows)
 
-    def reads_columns(self, windows: Windows) -> bool:
+    def reads_columns(self, windows: Windows, features: LoopBound) -> bool:
         """Whether tiles of the weights can be read, which are whole, or packed."""
         across, along = self.weights.strides[self.column], self.along(windows)
         if not self.lies_in_one_piece(windows):
             return False
         if not self.packed:
             return 1 in (across, along) and not self.blocks
-        return across == self.form.group and along % (BLOCK * self.form.group) == 0 and windows.length % self.form.depth == 0
+        tiles = ceil(size_bound(features) / TILE) * TILE
+        return across == self.form.group and along >= tiles * across and windows.length % self.form.depth == 0
 
 
 def _plan(work: Work, form: Format, target: TargetView) -> _Plan | None:
@@ -141,7 +145,7 @@ def _plan(work: Work, form: Format, target: TargetView) -> _Plan | None:
     a, b, moving = image.strides, weights.strides, [d for d in loops if extents[d] != 1]
     parallel, summed = [d for d in moving if work.parallel[d]], [d for d in moving if not work.parallel[d]]
     features = [d for d in parallel if b[d] and not a[d]]
-    columns = [d for d in features if out.strides[d] == 1 and size_bound(extents[d]) >= LEAST_COLUMNS]
+    columns = [d for d in features if out.strides[d] == 1 and size_bound(extents[d]) >= _LEAST_COLUMNS]
     inside = next((d for d in summed if extents[d] == form.group and a[d] == b[d] == 1), None)
     apart = 1 if inside is None else form.group
     dims = _pixels(work, image, [d for d in parallel if not b[d]], [1, apart])
@@ -156,7 +160,7 @@ def _plan(work: Work, form: Format, target: TargetView) -> _Plan | None:
     plan = replace(plan, outer=[d for d in parallel if d not in (*features, seen.lines.loops[0], seen.pixels.loops[0])])
     windows = plan.windows(extents, dict.fromkeys(plan.outer, LinearIndex()))
     rows = size_bound(windows.lines.rows) * size_bound(windows.pixels.rows)
-    if rows < LEAST_ROWS or windows.length < LEAST_GROUPS * form.group or not plan.reads_columns(windows):
+    if rows < LEAST_ROWS or _SHALLOW * windows.length < form.depth or not plan.reads_columns(windows, extents[columns[0]]):
         return None
     exact = isinstance(windows.lines.rows, int) and isinstance(extents[columns[0]], int)
     columns_packed = 0 if plan.packed else prod(axis.taps for axis in (*windows.deep, windows.lines)) * size_bound(extents[columns[0]])
@@ -174,7 +178,7 @@ def _pixels(work: Work, image: Access, rows: list[int], channels: list[int]) -> 
     for index, stride, bounds in zip_longest(indices or (), storage.strides, storage.bounds):
         moving = [d for d in index.terms if work.extents[d] != 1]
         own, taps = [d for d in moving if d in rows], [d for d in moving if not work.parallel[d]]
-        of_channels = not own and (not taps or (len(taps) == 1 and stride * index.coefficient(taps[0]) in channels))
+        of_channels = not own and all(stride * index.coefficient(d) in channels for d in taps)
         if of_channels and bounds is None:
             continue
         if len(own) > 1 or len(taps) > 1 or min(index.terms.values(), default=1) < 0 or stride < 0:

@@ -47,13 +47,14 @@ _ROWS = 2
 @dataclass(frozen=True)
 class Tile:
     """So many rows, from the one of a line and pixel on, along the line or (`across`) from line to line; those before the row `fresh` were
-    computed before."""
+    computed before, those from `end` on do not exist."""
 
     line: LinearIndex
     pixel: LinearIndex
     height: int
     across: bool = False
     fresh: LoopBound = 0
+    end: LoopBound | None = None
 
     def row(self, row: LinearIndex) -> Tile:
         """As many rows, from that one on."""
@@ -139,7 +140,8 @@ class Blocks:
 
             def tile(row: LinearIndex) -> Tile:
                 start = least(row, last)
-                return replace(first.row(start), fresh=_bound(row - start))
+                end = least(LinearIndex.of(count) - start, LinearIndex(constant=height))
+                return replace(first.row(start), fresh=_bound(row - start), end=_bound(end))
 
             for_each(0, count, 2 * height, lambda m: body([tile(m), tile(m + height)]))
             return
@@ -182,13 +184,14 @@ class Blocks:
             for number, value in enumerate(each):
                 store_tile(value, block, LinearIndex(constant=number * TILE), BLOCK, tile.height)
         for block, (tile, _) in zip(blocks, of_tiles):
-            together = _ROWS if isinstance(tile.fresh, int) and (tile.height - tile.fresh) % _ROWS == 0 else 1
+            known = isinstance(tile.fresh, int) and tile.end is None
+            together = _ROWS if known and (tile.height - tile.fresh) % _ROWS == 0 else 1
 
             def rows(i: LinearIndex, block: Storage = block, tile: Tile = tile, together: int = together) -> None:
                 some = [i + number for number in range(together)]
                 self.results.finish(block, some, columns, [self._point(tile.row(row)) for row in some])
 
-            for_each(tile.fresh, tile.height, together, rows)
+            for_each(tile.fresh, tile.height if tile.end is None else tile.end, together, rows)
 
     def _loops(self) -> tuple[int | None, int | None]:
         """Those of lines and of pixels."""

@@ -131,9 +131,11 @@ class Rows:
 
 
 def rows_in_place(windows: Windows, width: int) -> Rows | None:
-    """The rows where they lie; None where they do not: there are zeros around the image, or tiles of the `width` are not whole."""
+    """The rows where they lie; None where they do not: there are zeros around the image, tiles of the `width` are not whole, or it is not
+    known how many rows there are."""
     lines, pixels, axes = windows.lines, windows.pixels, (*windows.deep, windows.lines, windows.pixels)
-    if any(axis.bounds for axis in axes) or not windows.in_one_piece or windows.channels % width:
+    known = not any(axis.bounds for axis in axes) and isinstance(lines.rows, int)
+    if not known or not windows.in_one_piece or windows.channels % width:
         return None
     taps = [tap * lines.dilation * lines.stride for tap in range(lines.taps)]
     deep = [axis.dilation * axis.stride for axis in windows.deep]
