@@ -138,9 +138,10 @@ class _Plan:
 
 def _plan(work: Work, form: Format, target: TargetView) -> _Plan | None:
     loops, extents = range(len(work.extents)), work.extents
-    operands = [Access.of(m, s, len(loops)) for m, s in zip(work.maps, [*work.inputs, *work.outputs])]
-    image, weights, out = operands if len(operands) == 3 else (None,) * 3
-    if image is None or weights is None or out is None or any(weights.storage.bounds):
+    pairs = [*zip(work.maps, work.inputs[:2]), *zip(work.output_maps, work.outputs)]
+    image, weights, out = (Access.of(m, s, len(loops)) for m, s in pairs)
+    lent = all(each is None for each in work.inputs[2:])  # others tell nothing but extents
+    if image is None or weights is None or out is None or any(weights.storage.bounds) or not lent:
         return None
     a, b, moving = image.strides, weights.strides, [d for d in loops if extents[d] != 1]
     parallel, summed = [d for d in moving if work.parallel[d]], [d for d in moving if not work.parallel[d]]
