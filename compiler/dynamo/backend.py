@@ -100,7 +100,7 @@ class _Compilers:
         from ..frontends.torch_selections import without_selections
 
         try:
-            without_selections(graph)
+            without_selections(graph, cuts=True)
         except CompileError:
             if self.is_whole:
                 raise

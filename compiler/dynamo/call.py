@@ -24,6 +24,7 @@ from hloom.runtime.program import GENERATOR
 from hloom.runtime.programs import listed
 
 from ..artifact_cache import read_artifact, write_artifact
+from ..frontends.torch_cuts import cut
 from ..simulation import simulator
 from . import precompiled
 from .keys import KIND, About
@@ -31,8 +32,9 @@ from .weights import Weights
 
 _BLOB = "torch.frame"
 
-PASSED, OPERANDS, MADE, VIEW, GIVEN = "passed", "operand's view", "made", "view", "given"
-"""Where a result comes from: an operand, a view of one, the program, a view of what it makes, or the graph, which has a value for it."""
+PASSED, OPERANDS, MADE, VIEW, GIVEN, CUT, ITEM = "passed", "operand's view", "made", "view", "given", "cut", "item"
+"""Where a result comes from: an operand, a view of one, the program, a view of what it makes, the graph, which has a value for it, or the
+first rows of another, or the number that another holds."""
 
 
 def unboxed(operands: Sequence[Any]) -> list[Any]:
@@ -154,7 +156,16 @@ def result_of(where: str, value: Any, given: Sequence[Any], made: Sequence[Any])
     if where == VIEW:
         of, *view = value
         return made[of].as_strided(*view)
+    if where == CUT:
+        return _cut(given, made, *value)
+    if where == ITEM:
+        return result_of(*value, given, made).item()
     return value if where == GIVEN else (given if where == PASSED else made)[value]
+
+
+def _cut(given: Sequence[Any], made: Sequence[Any], of: Any, dims: Sequence[int], counts: Sequence[Any], order: Sequence[int]) -> Any:
+    rows = [int(result_of(*count, given, made)) for count in counts]
+    return cut(result_of(*of, given, made), dims, rows, order, shares=of[0] == MADE)
 
 
 def kept_call(key: str | None) -> Call | None:

@@ -26,10 +26,12 @@ from ..frontends.torch_arrays import as_array
 from ..frontends.torch_control_flow import is_control_flow
 from ..frontends.torch_higher_order import without_higher_order
 from ..frontends.torch_import import SMALL, line_of, stablehlo_of
+from ..frontends.torch_items import ITEMS
 from ..frontends.torch_layouts import order_of_value
 from ..frontends.torch_nodes import module_of
+from ..frontends.torch_sized_results import FIRST_ROWS
 from ..source_program import Imported
-from .call import GIVEN, MADE, OPERANDS, PASSED, VIEW, Call, Frame, executable, keep, kept_call
+from .call import CUT, GIVEN, ITEM, MADE, OPERANDS, PASSED, VIEW, Call, Frame, executable, keep, kept_call
 from .keys import About, are_off, graph_key
 from .shared_results import shared_results, view_of, views_of_operands, within
 
@@ -177,6 +179,11 @@ class _Graph:
             return OPERANDS, within(value, self.views[value], self.operands)
         if value in self.shared:
             return VIEW, (self._result(self.shared[value])[1], *view_of(value))
+        if value.target is FIRST_ROWS:
+            of, dims, counts, order = value.args
+            return CUT, (self._result(of), dims, [self._result(count) for count in counts], order)  # type: ignore[union-attr]
+        if value.target in ITEMS:
+            return ITEM, self._result(value.args[0])
         if value not in self.made:
             self.made.append(value)
         return MADE, self.made.index(value)

@@ -10,8 +10,8 @@ After:
     out = aten.where.self(mask, made, x);           total = aten.sum.default(aten.where.self(mask, made, 0))
 
 Rules for ops are in torch_selected_ops.py, torch_selected_views.py and torch_selected_places.py; any elementwise op is computed of all
-places. What asserts a size is left out. Declined, with an error of the op that has no rule: results of such a size, and rows of two masks
-side by side.
+places. What asserts a size is left out. Results of such a size are cut where a call can (torch_sized_results.py).
+Declined, with an error of the op that has no rule: such results elsewhere, and rows of two masks side by side.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from .torch_selected import Builder, Number, Selected, aten
 from .torch_selected_numbers import computed, is_of_numbers
 from .torch_selected_ops import rule_of
 from .torch_selected_places import sourced
+from .torch_sized_results import given_back
 
 _ASSERTS = (
     aten._assert_scalar.default,
@@ -42,15 +43,18 @@ _ASSERTS = (
 )
 
 
-def without_selections(module: GraphModule) -> None:
-    """Changes the module's graph, and those that its ops call. Raises UnsupportedOpError, and leaves graphs that compute the same."""
+def without_selections(module: GraphModule, cuts: bool = False) -> None:
+    """Changes the module's graph, and those that its ops call. `cuts`: whether who calls the graph cuts its results to a size.
+
+    Raises UnsupportedOpError, and leaves graphs that compute the same.
+    """
     for each in module.modules():
         if isinstance(each, GraphModule) and any(map(_begins, each.graph.nodes)):
             values = [node.meta.get("val") for node in each.graph.nodes]
             mode = detect_fake_mode([value for value in torch_pytree.tree_leaves(values) if isinstance(value, torch.Tensor)])
             with mode, torch.no_grad():  # type: ignore[union-attr]
                 try:
-                    _Selections(each.graph).run()
+                    _Selections(each.graph, cuts and each is module).run()
                 finally:
                     each.recompile()
 
@@ -60,8 +64,8 @@ def _begins(node: Node) -> bool:
 
 
 class _Selections:
-    def __init__(self, graph: Graph):
-        self.graph = graph
+    def __init__(self, graph: Graph, cuts: bool):
+        self.graph, self.cuts = graph, cuts
         self.b = Builder(graph)
         self.made: dict[Node, Any] = {}
         """What nodes are whose size depends on data, and numbers of data: Selected, Number, tuples with such."""
@@ -79,11 +83,12 @@ class _Selections:
     def visit(self, node: Node) -> None:
         given = [self.made[each] for each in node.all_input_nodes if each in self.made]
         if node.op == "output":
-            for each in (each for each in node.all_input_nodes if isinstance(self.made.get(each), Selected)):
-                self.b.node = each
-                self.b.refused("a result whose size depends on data")
-            return  # numbers are refused where results are read
+            for each in node.all_input_nodes:
+                self.give(node, each, self.made.get(each))
+            return
         if node.op != "call_function":
+            if isinstance(value := node.meta.get("val"), torch.Tensor) and depends_on_data(value):
+                self.b.refused("the gradient of a result whose size depends on data")
             self.b.know(node)
         elif node.target in _ASSERTS and given:
             self.asserts.append(node)
@@ -91,6 +96,14 @@ class _Selections:
             self.take(node, self.result(node))
         else:
             self.b.know(node)
+
+    def give(self, output: Node, node: Node, made: Any) -> None:
+        """Gives a result of the graph the size that it has."""
+        self.b.node = node
+        if self.cuts and isinstance(made, (Selected, Number)):
+            output.replace_input_with(node, given_back(self.b, made))
+        elif isinstance(made, Selected):  # numbers are refused where results are read
+            self.b.refused("a result whose size depends on data")
 
     def result(self, node: Node) -> Any:
         """What the node is."""

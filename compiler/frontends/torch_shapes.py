@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from torch._C import DispatchKey
 from torch._decomp import decomposition_table
+from torch._prims_common import suggest_memory_format
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.utils._python_dispatch import _get_current_dispatch_mode
 
@@ -35,7 +36,7 @@ def shapes_at_once() -> Iterator[None]:
             and _is_plain(x)
             and all(each.shape == x.shape[1:2] for each in vectors)
         ):
-            return torch.empty_like(x), x.new_empty(0), x.new_empty(0)
+            return torch.empty_like(x, memory_format=suggest_memory_format(x)), x.new_empty(0), x.new_empty(0)
         return whole(x, weight, bias, mean, variance, *rest)
 
     decomposition_table[_BATCH_NORM] = batch_norm

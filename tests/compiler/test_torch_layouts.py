@@ -263,3 +263,14 @@ def test_what_is_indexed_of_open_sizes_lies_as_in_eager():
         x = torch.arange(7.0 * 3 * size * size).reshape(size, size, 3, 7).permute(3, 2, 1, 0)
         for got, wanted in zip(compiled(x), function(x)):
             assert torch.equal(got, wanted) and got.stride() == wanted.stride()
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_a_batch_norm_of_what_is_permuted_lies_as_eagers(training):
+    """Eager's is row-major unless the operand is channels_last."""
+    norm, x = nn.BatchNorm2d(5).train(training), torch.randn(4, 6, 7, 5)
+    with torch.no_grad():
+        for order in ((0, 3, 2, 1), (0, 3, 1, 2)):
+            wanted = norm(x.permute(order))
+            call = torch.compile(lambda x, order=order: norm(x.permute(order)), backend="hloom", fullgraph=True)
+            torch.testing.assert_close(call(x), wanted, check_stride=True)

@@ -172,13 +172,65 @@ def test_nothing_is_selected() -> None:
     torch.testing.assert_close(torch.compile(function, backend="hloom", fullgraph=True)(x), function(x), equal_nan=True)
 
 
+SIZED: dict[str, Callable[[T], Any]] = {
+    "places": lambda x: torch.nonzero(x > 0),
+    "places of one": lambda x: (x[0] > 0).nonzero()[:, 0],
+    "by dimensions": lambda x: torch.where(x > 0),
+    "elements": lambda x: x.masked_select(x > 0) * 2,
+    "rows": lambda x: x[x[:, 0] > 0].sin(),
+    "rows as columns": lambda x: x[x[:, 0] > 0].t(),
+    "columns": lambda x: x[:, x[0] > 0],
+    "both": lambda x: x[x[:, 0] > 0][:, x[0] > 0],
+    "distinct": lambda x: torch.unique(x.round(), return_inverse=True, return_counts=True),
+    "runs": lambda x: torch.unique_consecutive(x.round().reshape(-1)),
+    "nothing": lambda x: (x[x > 99], *torch.where(x > 99)),
+    "all": lambda x: x[x < 99],
+    "how many": lambda x: (x[x > 0].numel(), x[x > 0], x.sum()),
+    "of those": lambda x: (lambda some: some[some < 1])(x[x > 0]),
+    "side by side": lambda x: torch.cat([x[x > 0], x[x < 0]]),
+}
+
+
+@pytest.mark.parametrize(("name", "dynamic"), [*((name, False) for name in SIZED), ("places", True), ("how many", True), ("both", True)])
+def test_results_of_a_size_that_depends_on_data(name: str, dynamic: bool, x: T) -> None:
+    call = torch.compile(SIZED[name], backend="hloom", fullgraph=True, dynamic=dynamic)
+    for given in (x, x.flip(0) - 0.3):
+        made, wanted = (list(each) if isinstance(each, tuple) else [each] for each in (call(given), SIZED[name](given)))
+        torch.testing.assert_close(made, wanted, check_stride=True)
+
+
+def test_results_that_are_cut_in_training(x: T) -> None:
+    def function(x: T) -> tuple[T, ...]:
+        return x[x > 0].sum(), torch.nonzero(x > 0), x[x > 0].detach()
+
+    call = torch.compile(function, backend="hloom", fullgraph=True)
+    torch.testing.assert_close(results(call, x, True), results(function, x, True))
+
+
+def test_cut_results_are_their_own(x: T) -> None:
+    """What a call gave stays when the program is called again, or its result written."""
+    call = torch.compile(lambda x: (x[x > 0], x[x > 0] * 1), backend="hloom", fullgraph=True)
+    first, second = call(x)
+    kept = second.clone()
+    first.fill_(7)
+    call(-x)
+    assert torch.equal(second, kept)
+
+
+@pytest.mark.parametrize("sized", ["places", "elements", "distinct", "rows"])
+def test_exports_have_no_results_of_such_a_size(sized: str, x: T) -> None:
+    with pytest.raises(hloom.CompileError, match="HL101"):
+        hloom.compile(SIZED[sized], x)
+
+
+def test_gradients_of_a_result_of_such_a_size_are_refused(x: T) -> None:
+    with pytest.raises(Exception, match=r"HL101.*the gradient of a result whose size depends on data"):
+        torch.compile(lambda x: x[x > 0], backend="hloom", fullgraph=True)(x.clone().requires_grad_())
+
+
 @pytest.mark.parametrize(
     ("op", "function"),
     [
-        ("aten.nonzero", lambda x: torch.nonzero(x)),
-        ("aten.masked_select", lambda x: x.masked_select(x > 0)),
-        ("aten._unique2", lambda x: torch.unique(x)),
-        ("aten.mul", lambda x: x[x > 0] * 2),
         ("aten.bincount", lambda x: torch.bincount(x.long().abs(), minlength=3)),
         ("aten.split", lambda x: next(part.sum() for part in x[x > 0].split([1, 2]))),
     ],

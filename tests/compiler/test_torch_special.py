@@ -131,6 +131,14 @@ def test_polygamma_on_both_sides_of_zero(order):
     torch.testing.assert_close(_compiled(lambda x: torch.polygamma(order, x), x), wanted, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_polygamma_vanishes_at_infinity(order):
+    """Eager gives 0 for the first order, of others its series' NaN."""
+    x = torch.tensor([math.inf, 2.0])
+    wanted = torch.stack([torch.zeros(()), torch.polygamma(order, x[1])])
+    torch.testing.assert_close(_compiled(lambda x: torch.polygamma(order, x), x), wanted)
+
+
 @pytest.mark.parametrize("name", ["erfinv", "special.erfcx", "special.log_ndtr"])
 def test_kin_of_the_error_function(name) -> None:
     """As near to f64's as a few of eager's own errors, to the edges of each range."""

@@ -5,9 +5,12 @@ torch.export hands over aten.batch_norm, AOTAutograd the op that torch makes of 
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch._decomp import decomposition_table
+from torch._prims_common import suggest_memory_format
 from torch_mlir import ir
 
 from hloom.passes.common.rewriting import i64_attr, value_of
@@ -16,6 +19,7 @@ from hloom.passes.stablehlo.support import build
 from ..torch_registry import TorchOp, torch_decomposition, torch_lowering
 
 _NATIVE = decomposition_table[torch.ops.aten._native_batch_norm_legit_no_training.default]
+_TRAINED = decomposition_table[torch.ops.aten._native_batch_norm_legit_functional.default]
 
 
 @torch_decomposition("aten.batch_norm", before_lowering=True)
@@ -40,10 +44,24 @@ def other_batch_norms(
 def other_native_batch_norms(
     x: Tensor, weight: Tensor | None, bias: Tensor | None, mean: Tensor, variance: Tensor, momentum: float, eps: float
 ) -> tuple[Tensor, ...]:
-    """The same."""
-    if _is_lowered(x, weight, bias, mean, variance):
+    """The same, and results that lie as eager's."""
+    lies = _laid_out(x)
+    if not _is_lowered(x, weight, bias, mean, variance):
+        return _NATIVE(lies, weight, bias, mean, variance, momentum, eps)
+    if lies is x:
         return NotImplemented
-    return _NATIVE(x, weight, bias, mean, variance, momentum, eps)
+    return torch.ops.aten._native_batch_norm_legit_no_training(lies, weight, bias, mean, variance, momentum, eps)
+
+
+@torch_decomposition("aten._native_batch_norm_legit_functional")
+def trained_batch_norms(x: Tensor, *rest: Any) -> tuple[Tensor, ...]:
+    """Torch's own, whose result lies as eager's."""
+    return _TRAINED(_laid_out(x), *rest)
+
+
+def _laid_out(x: Tensor) -> Tensor:
+    """The operand in the memory format of eager's result: channels last where it is so, else row-major."""
+    return x.contiguous(memory_format=suggest_memory_format(x))
 
 
 def _is_lowered(*tensors: Tensor | None) -> bool:

@@ -57,6 +57,8 @@ def polygamma(op: TorchOp, order: int, x: ir.Value) -> ir.Value:
     reflected = build.compare("LT", x, build.full_like(x, 0.5))
     right = build.select(reflected, build.subtract(build.full_like(x, 1), x), x)
     found = value_of("chlo.polygamma", x.type, [build.full_like(x, order), right])
+    at_infinity = build.compare("EQ", right, build.full_like(x, math.inf))  # chlo's has infinity times zero there
+    found = build.select(at_infinity, build.full_like(x, 0), found)
     sign = build.full_like(x, (-1) ** order)
     other = build.subtract(build.multiply(sign, found), _derivative_of_cotangent(order, x))
     return build.convert(build.select(reflected, other, found), op.element)
