@@ -61,7 +61,8 @@ from .support.dimensions import DotDims
 from .support.panels import are_split, in_blocks, in_panels, lane_elements, panel_columns, seen_unpacked
 
 _WIDTH = 64
-_PAIR_BLOCK, _PAIR_DEPTH = 32, 32
+_TILE_BLOCK, _TILE_BYTES = 32, 64
+"""Columns of a block of AMX tiles, and bytes of depth in a tile."""
 _FEW = 8
 _CHUNK_REGISTERS = 16
 """Of sums, where one row is multiplied: more would not hide more of an addition's time."""
@@ -140,13 +141,20 @@ def _neighbours(op: ir.Operation) -> tuple[int, int] | None:
     """The columns of a block, and how many neighbours in depth of the weight an instruction multiplies; None where none does, or where
     the depth is no whole lanes."""
     target, depth = target_of(op), build.shape_of(op.operands[1])[DotDims.of(op).contracting[1][0]]
-    if target.amx_bf16 and all(isinstance(build.element_of(v), ir.BF16Type) for v in op.operands):
-        return (_PAIR_BLOCK, 2) if depth % _PAIR_DEPTH == 0 and _rows(op) > _FEW else None
+    elements = [str(build.element_of(v)) for v in op.operands]
+    if target.amx_bf16 and elements == ["bf16", "bf16"]:
+        return (_TILE_BLOCK, 2) if depth % (_TILE_BYTES // 2) == 0 and _rows(op) > 1 else None
+    if target.amx_int8 and _sums_bytes(op) and depth % _TILE_BYTES == 0 and _rows(op) > 1:
+        return _TILE_BLOCK, 4
     count = 2 if are_split(op) else lane_elements(op)
     registers = block_registers(target)
     if are_split(op) and _rows(op) == 1:
         registers *= 2  # of sums, each of which waits for the one before
     return (registers * target.lanes(32), count) if count > 1 and depth % count == 0 else None
+
+
+def _sums_bytes(op: ir.Operation) -> bool:
+    return all(str(build.element_of(v)) in ("i8", "ui8") for v in op.operands) and str(build.element_of(op.results[0])) == "i32"
 
 
 def _least_rows(op: ir.Operation, rows: int) -> int:

@@ -135,7 +135,7 @@ def _tiles_of_both(product: _Product, beside: bool, sizes: dict[int, int], targe
     high = _even_rows(hero, axes.extent[rows[-1]], high, target, lanes=rows[-1] == product.output[-1]) if rows else high
     cut(sizes, axes, rows, high)
     sizes = sizes or _a_piece_a_core(product, target)
-    if rows_first or _is_split(hero, target):
+    if rows_first or _is_split(hero, target) or amx_bytes(hero, target):
         order = [axis for axis in sizes if axis not in rows and axis not in columns] + rows + columns
         return {axis: sizes[axis] for axis in order if axis in sizes}
     return sizes
@@ -227,15 +227,15 @@ def _is_split(hero: TileOp, target: TargetView) -> bool:
 
 
 def _block(hero: TileOp, target: TargetView, packed: dict[int, int], rows: int, columns: int, rows_first: bool) -> tuple[int, int]:
-    """Columns and rows of a tile. AMX takes 32 × 32; where it must pack the right operand first, enough rows to be worth it, and no more of
-    the left one than stays in L2."""
+    """Columns and rows of a tile. AMX takes panels of 32 columns and as many rows as L2 holds beside two panels."""
     size = amx_bytes(hero, target)
     depth = prod(extent for extent, parallel in zip(hero.extents, hero.parallel) if not parallel)
     if size == 0:
         return _register_tile(hero, target, rows, columns, depth, rows_first)
+    most = max(1, target.l2_bytes * 3 // 8 // (size * depth) // 32) * 32
     if packed:
-        return 32, 32
-    return 128, 32 * max(1, min(8, target.l2_bytes // 4 // (size * depth) // 32))
+        return 32, _even_blocks(rows, most, 32)
+    return 128, _even_blocks(rows, most, 32)
 
 
 def _register_tile(hero: TileOp, target: TargetView, rows: int, columns: int, depth: int, rows_first: bool) -> tuple[int, int]:

@@ -17,6 +17,7 @@ of 16; a left operand of bytes whose depth is not contiguous.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 
@@ -24,22 +25,23 @@ from torch_mlir import ir
 from torch_mlir.dialects import arith
 
 from hloom.dialects.target import TargetView
+from hloom.runtime.lazy import lazy
 
+from ...common.axes import even_size
 from ...common.contraction import integer_product, multiplies_bf16
-from ...common.control_flow import for_each, for_loop, nest, nest_each
+from ...common.control_flow import either, nest_each
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
-from ...common.tiled_function import size_bound
+from ...common.tiled_function import last_rest, size_bound
 from .access import Access
-from .amx_panels import BF16, Depth, Format, Operand, bytes_format, load_tile, pack_columns, pack_rows, store_tile
-from .lanes import Lanes
-from .nests import chunks, if_some, whole_part
+from .amx_blocks import BLOCK, SIDE, Behind, Block, Products, Sums, last_blocks, parts, whole_blocks
+from .amx_panels import BF16, Depth, Format, Operand, bytes_format, pack_columns, pack_rows
 from .packing import Scratch
 from .work import Work, starts_from_zero
 
-LEAST_ROWS, LEAST_COLUMNS, LEAST_GROUPS = 8, 16, 8
-_BLOCK = 32
-"""Rows and columns of a block of tiles."""
+LEAST_ROWS, LEAST_COLUMNS, LEAST_GROUPS = 2, 16, 8
+_PACKING_ROWS = 8
+"""Fewer rows are multiplied before a right operand that nothing has packed yet is."""
 
 
 def emit_amx(work: Work, target: TargetView, scratch: Scratch) -> bool:
@@ -49,7 +51,7 @@ def emit_amx(work: Work, target: TargetView, scratch: Scratch) -> bool:
     plan = _plan(work, target)
     if plan is None:
         return False
-    _Amx(work, plan, scratch).emit()
+    _Amx(work, plan, target, scratch).emit()
     return True
 
 
@@ -68,7 +70,7 @@ def formats(block: ir.Block, target: TargetView) -> list[Format]:
 class _Plan:
     """The operands, `left` with rows and `right` with columns, and which loop is what.
 
-    `pair` is the loop over the two elements of a pair of depth, where the right operand is packed so. Other parallel loops are
+    `pair` is the loop over the elements of a pair (quad) of depth, where the right operand is packed so. Other parallel loops are
     `outer`, other reduced loops `reduced`.
     """
 
@@ -82,6 +84,8 @@ class _Plan:
     pair: int | None
     outer: list[int]
     reduced: list[int]
+    is_direct: bool
+    """Whether rows are read where they lie: their depth is contiguous, in whole tiles, and those of all tiles of a kernel make the same."""
 
 
 def _plan(work: Work, target: TargetView) -> _Plan | None:
@@ -103,146 +107,126 @@ def _plan(work: Work, target: TargetView) -> _Plan | None:
         return None
     form = forms[0 if left is accesses[0] else 1]
     row, column = max(rows, key=lambda d: size_bound(extents[d])), columns[0]
-    depth, pair = _depth(work, a, b, row, column, summed) if form == BF16 else (_byte_depth(work, a, b, column, summed), None)
+    depth, pair = _depth(work, form, a, b, row, column, summed)
     if depth is None:
         return None
     outer = [d for d in loops if work.parallel[d] and d not in (row, column)]
-    plan = _Plan(left, right, out, form, row, column, depth, pair, outer, [d for d in summed if d not in (depth, pair)])
-    extent = size_bound(extents[depth]) * (1 if pair is None else 2)
-    if pair is not None and not (isinstance(extents[column], int) or size_bound(extents[column]) % 32 == 0):
-        return None  # blocks of 32 columns would reach beyond what is packed
-    direct = a[depth if pair is None else pair] == 1 and extent % form.depth == 0
-    most = size_bound(extents[row])
-    packed = (_BLOCK if pair is None else 0) + (most + _BLOCK if not direct else _BLOCK if extents[row] != most or most % _BLOCK else 0)
+    extent = size_bound(extents[depth]) * (1 if pair is None else form.group)
+    heights, widths = _sizes(extents[row]), _sizes(extents[column])
+    if heights is None or widths is None or (max(heights) < _PACKING_ROWS if pair is None else min(widths) < SIDE):
+        return None
+    direct = a[depth if pair is None else pair] == 1 and extent % form.depth == 0 and (min(heights) >= SIDE or len(heights) == 1)
+    plan = _Plan(left, right, out, form, row, column, depth, pair, outer, [d for d in summed if d not in (depth, pair)], direct)
+    packed = (BLOCK if pair is None else 0) + (max(heights) + BLOCK if not direct else 0)
     panel_bytes = 4 // form.group * prod(size_bound(extents[d]) for d in plan.reduced) * (extent + form.depth) * packed
     return plan if extent >= LEAST_GROUPS * form.group and panel_bytes <= target.tile_bytes else None
 
 
-def _depth(work: Work, a: list[int], b: list[int], row: int, column: int, summed: list[int]) -> tuple[int | None, int | None]:
-    """The loop that walks along the depth, and the loop over pairs where the right operand (strides b) is packed so, in whole tiles."""
-    depths = [d for d in summed if a[d] and b[d] and 1 in (a[d], a[row]) and 1 in (b[d], b[column])]
+def _depth(work: Work, form: Format, a: list[int], b: list[int], row: int, column: int, summed: list[int]) -> tuple[int | None, int | None]:
+    """The loop that walks along the depth, and the loop over pairs (quads) where the right operand (strides b) is packed so, in whole
+    tiles. Bytes of depth are contiguous on the left."""
+    near = (1,) if form.group > 2 else (1, a[row])
     for pair in summed:
-        if work.extents[pair] != 2 or b[pair] != 1 or b[column] != 2 or 1 not in (a[pair], a[row]):
+        if work.extents[pair] != form.group or b[pair] != 1 or b[column] != form.group or a[pair] not in near:
             continue
         for d in summed:
-            whole = isinstance(extent := work.extents[d], int) and 2 * extent % BF16.depth == 0
-            if d != pair and whole and a[d] == 2 * a[pair] and b[d] and b[d] % 64 == 0:
+            whole = isinstance(extent := work.extents[d], int) and form.group * extent % form.depth == 0
+            if d != pair and whole and a[d] == form.group * a[pair] and b[d] and b[d] % (BLOCK * form.group) == 0:
                 return d, pair
+    depths = [d for d in summed if a[d] in near and b[d] and 1 in (b[d], b[column])]
     return max(depths, key=lambda d: (a[d] == 1, work.extents[d]), default=None), None
 
 
-def _byte_depth(work: Work, a: list[int], b: list[int], column: int, summed: list[int]) -> int | None:
-    """The loop that walks along the depth of bytes: contiguous on the left."""
-    depths = [d for d in summed if a[d] == 1 and b[d] and 1 in (b[d], b[column])]
-    return max(depths, key=lambda d: size_bound(work.extents[d]), default=None)
-
-
 class _Amx:
-    def __init__(self, work: Work, plan: _Plan, scratch: Scratch):
-        self.work, self.plan, self.scratch = work, plan, scratch
-        self.m, self.n = work.extents[plan.rows], work.extents[plan.columns]
-        self.most_rows, self.most_columns = size_bound(self.m), size_bound(self.n)
-        self.block = (16 if self.most_rows <= 16 else 32, 16 if self.most_columns <= 16 else 32)
-        extent = size_bound(work.extents[plan.depth]) * (1 if plan.pair is None else 2)
+    def __init__(self, work: Work, plan: _Plan, target: TargetView, scratch: Scratch):
+        self.work, self.plan, self.target, self.scratch = work, plan, target, scratch
+        extent = size_bound(work.extents[plan.depth]) * (1 if plan.pair is None else plan.form.group)
         self.depth = Depth({d: size_bound(work.extents[d]) for d in plan.reduced}, extent, plan.form)
 
+    @lazy
+    def _panel_of_rows(self) -> Operand:
+        """All rows, filled up to whole blocks."""
+        most = -(-size_bound(self.work.extents[self.plan.rows]) // BLOCK) * BLOCK
+        return self.depth.panel_of_rows(self.scratch, self.plan.left.storage.element, most)
+
+    @lazy
+    def _panel_of_columns(self) -> Operand:
+        return self.depth.panel_of_columns(self.scratch, self.plan.right.storage.element, BLOCK)
+
+    @lazy
+    def _room(self) -> Storage:
+        """A block of sums, of which not all are stored."""
+        return self.scratch((BLOCK, BLOCK), self.plan.out.storage.element)
+
     def emit(self) -> None:
-        outer = self.plan.outer
-        nest_each([self.work.extents[d] for d in outer], lambda indices: self._product(dict(zip(outer, indices))))
+        outer, extents = self.plan.outer, self.work.extents
+
+        def product(indices: list[LinearIndex]) -> None:
+            fixed = dict(zip(outer, indices))
+            rows, columns = extents[self.plan.rows], extents[self.plan.columns]
+            _of_known_size(rows, lambda m: _of_known_size(columns, lambda n: self._product(fixed, m, n)))
+
+        nest_each([extents[d] for d in outer], product)
 
     def _operand(self, access: Access, across: int, fixed: dict[int, LinearIndex]) -> Operand:
         plan, strides = self.plan, access.strides
         along = plan.depth if plan.pair is None else plan.pair
         pairs = strides[plan.depth] if plan.pair is not None and access is plan.right else 0
-        return Operand(access.storage, access.at(fixed), strides[across], strides[along], {d: strides[d] for d in plan.reduced}, pairs)
+        reduced = {d: strides[d] for d in plan.reduced}
+        return Operand(access.storage, access.at(fixed), strides[across], strides[along], reduced, pairs, plan.form.group)
 
-    def _product(self, fixed: dict[int, LinearIndex]) -> None:
-        """Blocks of rows × columns for fixed outer loops: rows read where they lie, then those that need packing."""
-        a, b = self._operand(self.plan.left, self.plan.rows, fixed), self._operand(self.plan.right, self.plan.columns, fixed)
-        rows, columns = self.block
-        direct = a.along == 1 and self.depth.extent % self.plan.form.depth == 0
-        whole = whole_part(self.m, rows) if direct else 0
-        edge = self._pack_edge(a, whole, _BLOCK if direct else -(-self.most_rows // _BLOCK) * _BLOCK)
+    def _product(self, fixed: dict[int, LinearIndex], rows: int, columns: int) -> None:
+        """Rows × columns for fixed outer loops: for each panel of columns, for each part of the depth, all blocks of rows."""
+        plan, depth = self.plan, self.depth
+        a, b = self._operand(plan.left, plan.rows, fixed), self._operand(plan.right, plan.columns, fixed)
+        least = min(rows, SIDE) if plan.is_direct else SIDE
+        if not plan.is_direct:
+            pack_rows(a, self._panel_of_rows, LinearIndex(), rows, -(-rows // BLOCK) * BLOCK, depth)
+            a = self._panel_of_rows
+        sums = Sums(plan.out.storage, plan.out.at(fixed), plan.out.strides[plan.rows], rows, columns)
+        part = self._part(rows, columns)
 
-        def column(n: LinearIndex) -> None:
-            right, at = b, n
+        def panel(n: LinearIndex, wide: int) -> None:
+            right, column = b, n
             if not b.pairs:
-                right, at = self.depth.panel_of_columns(self.scratch, b.storage.element, columns), LinearIndex()
-                pack_columns(b, right, n, self.n, columns, self.depth)
+                right, column = self._panel_of_columns, LinearIndex()
+                pack_columns(b, right, n, columns, wide, depth)
+            behind = Behind.of(right, rows, depth, self.target) if b.pairs else None
+            products = Products(a, right, depth, sums, lambda: self._room)
 
-            for_each(0, whole, rows, lambda m: self._block(a, m, right, at, m, n, fixed))
-            if edge is not None:
-                for_each(whole, self.m, rows, lambda m: self._block(edge, m - LinearIndex.of(whole), right, at, m, n, fixed))
+            def add(m: LinearIndex, high: int, first: LinearIndex, count: int, behind: Behind | None = None) -> None:
+                products.add(Block(m, column, m, n, high, wide), first, count, behind)
 
-        for_each(0, self.n, columns, column)
+            parts(depth.padded, part, lambda k, count: whole_blocks(rows, lambda m, high: add(m, high, k, count, behind)))
+            last_blocks(rows, least, lambda m, high: add(m, high, LinearIndex(), depth.padded))
 
-    def _pack_edge(self, a: Operand, whole: int | ir.Value, count: int) -> Operand | None:
-        """The rows from `whole` on in a panel of `count` rows, or None if there are none."""
-        rest = LinearIndex.of(self.m) - LinearIndex.of(whole)
-        if rest.is_constant and rest.constant == 0:
-            return None
-        panel = self.depth.panel_of_rows(self.scratch, a.storage.element, count)
-        if rest.is_constant:
-            pack_rows(a, panel, LinearIndex.of(whole), self.m, count, self.depth)
-        else:
-            with if_some(rest.value()):
-                pack_rows(a, panel, LinearIndex.of(whole), self.m, count, self.depth)
-        return panel
+        whole_blocks(columns, panel)
+        last_blocks(columns, SIDE, panel)
 
-    def _block(
-        self, a: Operand, row: LinearIndex, b: Operand, column: LinearIndex, m: LinearIndex, n: LinearIndex, fixed: dict[int, LinearIndex]
-    ) -> None:
-        """One block: rows from `row` of `a`, columns from `column` of `b`, stored at (m, n) of the result."""
-        rows, columns = (range(0, size, 16) for size in self.block)
-        form = self.plan.form
-        zeros = [form.zero() for _ in rows for _ in columns]
-
-        def outer(indices: list[LinearIndex], sums: list[ir.Value]) -> list[ir.Value]:
-            reduced = dict(zip(self.depth.outer, indices))
-
-            def step(k: LinearIndex, sums: list[ir.Value]) -> list[ir.Value]:
-                left = [load_tile(a, a.at(row + i, k, reduced), form) for i in rows]
-                right = [load_tile(b, b.at(column + j, k, reduced), form) for j in columns]
-                pairs = [(x, y) for x in left for y in right]
-                return [form.multiply(x, y, c) for (x, y), c in zip(pairs, sums)]
-
-            return for_loop(0, self.depth.padded, form.depth, sums, step)
-
-        sums = nest(list(self.depth.outer.values()), zeros, outer)
-        self._store([(i, j) for i in rows for j in columns], sums, m, n, fixed)
-
-    def _store(
-        self, places: list[tuple[int, int]], sums: list[ir.Value], m: LinearIndex, n: LinearIndex, fixed: dict[int, LinearIndex]
-    ) -> None:
-        out, row = self.plan.out.storage, self.plan.out.strides[self.plan.rows]
-        start = self.plan.out.at({**fixed, self.plan.rows: m, self.plan.columns: n})
-        if self._has_room(out):
-            for (i, j), tile in zip(places, sums):
-                store_tile(tile, out, start + i * row + j, row)
-            return
-        rows, columns = self.block
-        block = self.scratch(self.block, out.element)
-        for (i, j), tile in zip(places, sums):
-            store_tile(tile, block, LinearIndex(constant=i * columns + j), columns)
-        width = _least(LinearIndex.of(self.n) - n, columns)
-
-        def copy(i: LinearIndex) -> None:
-            def chunk(j: LinearIndex, lanes: Lanes) -> None:
-                j = j.along_lanes()
-                lanes.store(lanes.load(block, i * columns + j), out, start + i * row + j)
-
-            chunks(width, 16, 16, chunk)
-
-        for_each(0, _least(LinearIndex.of(self.m) - m, rows), 1, copy)
-
-    def _has_room(self, out: Storage) -> bool:
-        """Whether whole blocks may be stored: no edge within one, or a buffer on the stack that is as large as the largest tile."""
-        rows, columns = self.block
-        exact = isinstance(self.m, int) and isinstance(self.n, int)
-        return (exact or out.root is None) and self.most_rows % rows == 0 and self.most_columns % columns == 0
+    def _part(self, rows: int, columns: int) -> int:
+        """The depth that is summed at once: so much that half of the first cache holds it of a panel, where blocks of rows read that again
+        and again. Parts are as even as tiles allow."""
+        padded, unit = self.depth.padded, self.plan.form.depth
+        most = self.target.l1_bytes // 2 // (BLOCK * (4 // self.plan.form.group)) // unit
+        if self.depth.outer or rows <= 2 * BLOCK or columns < SIDE or not most:
+            return padded
+        return even_size(padded // unit, most) * unit
 
 
-def _least(count: LinearIndex, most: int) -> int | ir.Value:
-    if count.is_constant:
-        return min(count.constant, most)
-    return arith.minsi(count.value(), LinearIndex(constant=most).value())
+def _sizes(extent: int | ir.Value) -> tuple[int, ...] | None:
+    """The sizes that tiles have, that of the last one behind that of the others; None where it is not known."""
+    if isinstance(extent, int):
+        return (extent,)
+    most = size_bound(extent)
+    rest = last_rest(extent, most)
+    return None if rest is None else (most, rest) if rest else (most,)
+
+
+def _of_known_size(extent: int | ir.Value, body: Callable[[int], None]) -> None:
+    """`body(size)`, for each of the sizes that tiles have."""
+    most, *rest = _sizes(extent) or ()
+    if not rest:
+        body(most)
+        return
+    is_whole = arith.cmpi(arith.CmpIPredicate.eq, LinearIndex.of(extent).value(), LinearIndex(constant=most).value())
+    either(is_whole, lambda: body(most), lambda: body(rest[0]))

@@ -51,7 +51,11 @@ class Format:
 
     def zero(self, rows: int = 16) -> ir.Value:
         """A tile of sums."""
-        return value_of("x86.amx.tile_zero", ir.Type.parse(f"!x86.amx.tile<{rows}x16x{self.sums}>"))
+        return value_of("x86.amx.tile_zero", self.tile_of_sums(rows))
+
+    def tile_of_sums(self, rows: int = 16) -> ir.Type:
+        """The type of a tile of so many rows × 16 sums."""
+        return ir.Type.parse(f"!x86.amx.tile<{rows}x16x{self.sums}>")
 
 
 BF16 = Format("bf16", 2, "f32", "x86.amx.tile_mulf")
@@ -89,19 +93,28 @@ class Operand:
 def load_tile(operand: Operand, address: LinearIndex, form: Format, rows: int = 16) -> ir.Value:
     """The tile of `rows` × depth at `address`: rows are `across` apart, or `pairs` for a right operand."""
     kind = ir.Type.parse(f"!x86.amx.tile<{rows}x{form.depth}x{form.element}>")
-    window, zero = _window(operand.storage, address, rows, form.depth, operand.pairs or operand.across), LinearIndex().value()
-    return value_of("x86.amx.tile_load", kind, [window, zero, zero], operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 2, 0]))
+    return _load(kind, _window(operand.storage, address, (rows, form.depth), operand.pairs or operand.across))
+
+
+def load_sums(storage: Storage, address: LinearIndex, row: int, form: Format, rows: int = 16) -> ir.Value:
+    """The tile of sums at `address`, with rows that are `row` apart."""
+    return _load(form.tile_of_sums(rows), _window(storage, address, (rows, 16), row))
 
 
 def store_tile(tile: ir.Value, storage: Storage, address: LinearIndex, row: int, rows: int = 16) -> None:
     """Stores a tile of `rows` × 16 sums with rows that are `row` apart."""
-    window, zero = _window(storage, address, rows, 16, row), LinearIndex().value()
+    window, zero = _window(storage, address, (rows, 16), row), LinearIndex().value()
     create("x86.amx.tile_store", [], [window, zero, zero, tile], operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 2, 1, 0]))
 
 
-def _window(storage: Storage, address: LinearIndex, rows: int, width: int, row: int) -> ir.Value:
-    kind = ir.MemRefType.get([rows, width], storage.element, ir.StridedLayoutAttr.get(DYNAMIC, [row, 1]))
-    return memref.reinterpret_cast(kind, storage.base, [address.value()], [], [], [DYNAMIC], [rows, width], [row, 1])
+def _load(kind: ir.Type, window: ir.Value) -> ir.Value:
+    zero = LinearIndex().value()
+    return value_of("x86.amx.tile_load", kind, [window, zero, zero], operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 2, 0]))
+
+
+def _window(storage: Storage, address: LinearIndex, shape: tuple[int, int], row: int) -> ir.Value:
+    kind = ir.MemRefType.get(shape, storage.element, ir.StridedLayoutAttr.get(DYNAMIC, [row, 1]))
+    return memref.reinterpret_cast(kind, storage.base, [address.value()], [], [], [DYNAMIC], list(shape), [row, 1])
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,15 @@
 
 // A packed right operand: tiles of both operands are loaded where they lie, 2 x 2 accumulators run over the whole depth, the epilogue follows.
 // CHECK-LABEL: func.func private @packed(
-// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<8192xbf16>, %[[W:[a-z0-9]+]]: memref<16384xbf16>, %{{.*}}: memref<8192xf32>) attributes {{.*}}hloom.tiles = 8 : i64
-// CHECK: %[[BUFFER:.*]] = memref.alloca() {{.*}} : memref<1024xf32>
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<8192xbf16>, %[[W:[a-z0-9]+]]: memref<16384xbf16>, %{{.*}}: memref<8192xf32>) attributes {{.*}}hloom.tiles = 4 : i64
+// CHECK: %[[BUFFER:.*]] = memref.alloca() {{.*}} : memref<2048xf32>
 // CHECK-NOT: memref.alloca
 // CHECK-COUNT-4: x86.amx.tile_zero : !x86.amx.tile<16x16xf32>
 // CHECK: scf.for {{.*}} -> (!x86.amx.tile<16x16xf32>, !x86.amx.tile<16x16xf32>, !x86.amx.tile<16x16xf32>, !x86.amx.tile<16x16xf32>)
 // CHECK: memref.reinterpret_cast %[[X]] to offset: [%{{.*}}], sizes: [16, 32], strides: [128, 1]
 // CHECK: x86.amx.tile_load
 // CHECK: memref.reinterpret_cast %[[W]] to offset: [%{{.*}}], sizes: [16, 32], strides: [64, 1]
+// CHECK: memref.prefetch %[[W]]
 // CHECK-COUNT-4: x86.amx.tile_mulf
 // CHECK: scf.yield
 // CHECK: memref.reinterpret_cast %[[BUFFER]]
