@@ -49,6 +49,8 @@ _SPLIT_ROWS = 24
 """Rows of a tile, at least, of a product whose weights are split in registers: with fewer the weights are read too often."""
 _SHALLOW_ROWS = 6
 """Rows of a block of registers, where sums have few steps."""
+_TILE_BYTES = 64
+"""Of depth in an AMX tile."""
 _TILES_A_CORE = 4
 _MOST_PANELS = 4
 
@@ -132,7 +134,8 @@ def _tiles_of_both(product: _Product, beside: bool, sizes: dict[int, int], targe
         wide = max(wide, axes.extent[columns[-1]])  # a panel, which lies in one piece
     sizes |= _whole_panels(product, wide, target)
     cut(sizes, axes, [a for a in columns if a not in packed], wide)
-    high = _even_rows(hero, axes.extent[rows[-1]], high, target, lanes=rows[-1] == product.output[-1]) if rows else high
+    if rows and not amx_bytes(hero, target):
+        high = _even_rows(hero, axes.extent[rows[-1]], high, target, lanes=rows[-1] == product.output[-1])
     cut(sizes, axes, rows, high)
     sizes = sizes or _a_piece_a_core(product, target)
     if rows_first or _is_split(hero, target) or amx_bytes(hero, target):
@@ -227,15 +230,15 @@ def _is_split(hero: TileOp, target: TargetView) -> bool:
 
 
 def _block(hero: TileOp, target: TargetView, packed: dict[int, int], rows: int, columns: int, rows_first: bool) -> tuple[int, int]:
-    """Columns and rows of a tile. AMX takes panels of 32 columns and as many rows as L2 holds beside two panels."""
+    """Columns and rows of a tile. AMX takes panels of 32 columns and as many rows as L2 holds beside two panels; where it must pack an
+    operand first, enough of the other to be worth it."""
     size = amx_bytes(hero, target)
     depth = prod(extent for extent, parallel in zip(hero.extents, hero.parallel) if not parallel)
     if size == 0:
         return _register_tile(hero, target, rows, columns, depth, rows_first)
-    most = max(1, target.l2_bytes * 3 // 8 // (size * depth) // 32) * 32
-    if packed:
-        return 32, _even_blocks(rows, most, 32)
-    return 128, _even_blocks(rows, most, 32)
+    is_direct = _left_lies_along_sum(hero) and depth * size % _TILE_BYTES == 0
+    most = max(1, target.l2_bytes * (3 if is_direct else 1) // 8 // (size * depth) // 32) * 32
+    return (32 if packed or is_direct else 256), _even_blocks(rows, most if is_direct else min(most, 256), 32)
 
 
 def _register_tile(hero: TileOp, target: TargetView, rows: int, columns: int, depth: int, rows_first: bool) -> tuple[int, int]:

@@ -125,15 +125,15 @@ def _plan(work: Work, target: TargetView) -> _Plan | None:
 def _depth(work: Work, form: Format, a: list[int], b: list[int], row: int, column: int, summed: list[int]) -> tuple[int | None, int | None]:
     """The loop that walks along the depth, and the loop over pairs (quads) where the right operand (strides b) is packed so, in whole
     tiles. Bytes of depth are contiguous on the left."""
-    near = (1,) if form.group > 2 else (1, a[row])
+    by_rows = form.group == 2 and a[row] == 1
     for pair in summed:
-        if work.extents[pair] != form.group or b[pair] != 1 or b[column] != form.group or a[pair] not in near:
+        if work.extents[pair] != form.group or b[pair] != 1 or b[column] != form.group or not (a[pair] == 1 or by_rows):
             continue
         for d in summed:
             whole = isinstance(extent := work.extents[d], int) and form.group * extent % form.depth == 0
             if d != pair and whole and a[d] == form.group * a[pair] and b[d] and b[d] % (BLOCK * form.group) == 0:
                 return d, pair
-    depths = [d for d in summed if a[d] in near and b[d] and 1 in (b[d], b[column])]
+    depths = [d for d in summed if a[d] and b[d] and (a[d] == 1 or by_rows) and 1 in (b[d], b[column])]
     return max(depths, key=lambda d: (a[d] == 1, work.extents[d]), default=None), None
 
 
@@ -191,7 +191,7 @@ class _Amx:
             if not b.pairs:
                 right, column = self._panel_of_columns, LinearIndex()
                 pack_columns(b, right, n, columns, wide, depth)
-            behind = Behind.of(right, rows, depth, self.target) if b.pairs else None
+            behind = Behind.of(b, self._behind(b, n), rows, depth, self.target)
             products = Products(a, right, depth, sums, lambda: self._room)
 
             def add(m: LinearIndex, high: int, first: LinearIndex, count: int, behind: Behind | None = None) -> None:
@@ -202,6 +202,10 @@ class _Amx:
 
         whole_blocks(columns, panel)
         last_blocks(columns, SIDE, panel)
+
+    def _behind(self, b: Operand, n: LinearIndex) -> LinearIndex:
+        """Where the panel of columns behind that at `n` begins: packed ones lie one behind the other."""
+        return LinearIndex(constant=self.depth.padded * BLOCK // b.across) if b.pairs else n + BLOCK
 
     def _part(self, rows: int, columns: int) -> int:
         """The depth that is summed at once: so much that half of the first cache holds it of a panel, where blocks of rows read that again

@@ -30,7 +30,7 @@ _IN_L2 = 2
 
 def whole_blocks(extent: int, body: Callable[[LinearIndex, int], None]) -> None:
     """`body(start, size)` of the blocks of 32."""
-    for_each(0, extent // BLOCK * BLOCK, BLOCK, lambda start: body(start, BLOCK))
+    for_each(0, extent // BLOCK, 1, lambda number: body(number * BLOCK, BLOCK))
 
 
 def last_blocks(extent: int, least: int, body: Callable[[LinearIndex, int], None]) -> None:
@@ -66,27 +66,36 @@ class Sums:
 
 @dataclass(frozen=True)
 class Behind:
-    """What lies behind a panel of columns in memory: the next one, of which each step of a block prefetches a share into L2."""
+    """The panel of columns behind one, of which each step of a block of rows prefetches a share into L2: so many cache lines."""
 
-    panel: Operand
+    source: Operand
+    column: LinearIndex
+    """Its first column, in the source."""
     lines: int
     depth: Depth
 
     @staticmethod
-    def of(panel: Operand, rows: int, depth: Depth, target: TargetView) -> Behind | None:
-        """None of a panel on the stack, of few rows, which the processor's own prefetching keeps up with, and of one that is too large."""
-        bytes_ = depth.padded * BLOCK * element_bytes(panel.storage.element)
-        if panel.storage.writable or rows < 2 * BLOCK or 4 * bytes_ > target.l2_bytes:
+    def of(source: Operand, column: LinearIndex, rows: int, depth: Depth, target: TargetView) -> Behind | None:
+        """Declined: few rows, which the processor's own prefetching keeps up with; a source that is near, or a panel too large for L2."""
+        size = element_bytes(source.storage.element)
+        whole = ir.MemRefType(source.storage.base.type).shape[0] * size
+        if rows < 2 * BLOCK or 4 * whole < target.l2_bytes or 4 * size * depth.padded * BLOCK > target.l2_bytes or depth.outer:
             return None
-        return Behind(panel, -(-BLOCK // (rows // BLOCK)), depth)
+        return Behind(source, column, -(-BLOCK // (rows // BLOCK)), depth)
 
     def prefetch(self, row: LinearIndex, k: LinearIndex) -> None:
         """The share of the step at depth `k` of the block of rows at `row`."""
-        base, line = self.panel.storage.base, self.depth.form.depth
-        share = row * (self.depth.padded * self.lines // BLOCK) + k * self.lines
-        first = self.panel.offset + self.depth.padded * BLOCK + share
         for number in range(self.lines):
-            memref.prefetch(base, [(first + number * line).value()], False, _IN_L2, True)
+            place = self._line(row // BLOCK * self.lines + number, k)
+            memref.prefetch(self.source.storage.base, [place.value()], False, _IN_L2, True)
+
+    def _line(self, number: LinearIndex, k: LinearIndex) -> LinearIndex:
+        """One of the 32 cache lines of a panel that hold the depth of a step: of its pairs or quads, or a row of B[k, n] or B[n, k]."""
+        if self.source.pairs:
+            return self.source.at(self.column, k, {}) + number * self.depth.form.depth
+        if self.source.across == 1:
+            return self.source.at(self.column, k + number, {})
+        return self.source.at(self.column + number, k, {})
 
 
 @dataclass(frozen=True)
