@@ -23,8 +23,9 @@ Other elements than f32 and f64, and weights of loops, are multiplied with the z
 A block of f32 or f64 is as wide as the accumulators of a row (on AVX2 16 columns of f32): a kernel reads all of what it passes over. Others
 have 64 columns.
 
-Where an instruction sums the products of several neighbours in depth, those lie side by side: pairs of bf16 (amx_bf16, of blocks of 32
-columns, bf16_dot), four bytes (int8_dot). Such weights are packed however few rows they are multiplied by:
+Where an instruction sums the products of several neighbours in depth, those lie side by side: pairs of bf16 (amx_bf16, bf16_dot), four
+bytes (amx_int8, int8_dot); for AMX in blocks of 32 columns, where rows are two or more and the depth is whole tiles of 64 bytes. Others
+are packed however few rows they are multiplied by:
 
     %p : [columns / 64, K / 2, 64, 2],  %x : [256, K] seen as [256, K / 2, 2],  contracting_dims = [1, 2] x [1, 3]
 

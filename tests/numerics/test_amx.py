@@ -49,6 +49,9 @@ def by_tiles(text: str, folder, bind: dict[int, np.ndarray] | None = None) -> Ex
         (100, 200, 96, True, True),
         (9, 16, 17, False, True),
         (17, 300, 31, False, False),
+        (3, 70, 64, False, True),
+        (31, 48, 128, False, False),
+        (300, 90, 800, False, True),
     ],
 )
 def test_product(m, n, k, a_by_depth, b_by_depth, element, bound, tmp_path):

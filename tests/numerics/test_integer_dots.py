@@ -184,6 +184,16 @@ def test_instructions_of_other_processors(name, monkeypatch):
     assert instruction in program.check(target)
 
 
+def test_bytes_packed_for_tiles(monkeypatch):
+    """Bound weights lie in quads; of 3 rows a tile has three, those of 40 overlap."""
+    base, entries, instruction = EMULATED["amx"]
+    program = Program()
+    for elements, rows in zip(PAIRS, (3, 40, 20, 70)):
+        dot(program, (rows, 70, 192), (0, 0), elements)
+    kernels = program.check(emulate(monkeypatch, base.with_entries(entries)), bound=True)
+    assert instruction in kernels and "tile<3x64xi8>" in kernels
+
+
 @pytest.mark.parametrize("name", ["small-vnni", "small-avx-vnni"])
 def test_quads_are_one_instruction(name):
     program = Program()

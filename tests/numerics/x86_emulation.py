@@ -142,26 +142,28 @@ _TILE_ZERO = f"\ndefine internal {_TILE} @emulated_llvm.x86.tilezero.internal(i1
 
 
 def _tile_load() -> str:
-    """So many rows of 64 bytes, %stride apart; the others are zero."""
+    """So many rows of 64 bytes, %stride apart; the others of a tile are zeros."""
     lines = []
     for m in range(16):
-        lines += [f"%h{m} = icmp ult i16 {m}, %rows", f"%f{m} = mul i64 %stride, {m}", f"%o{m} = select i1 %h{m}, i64 %f{m}, i64 0"]
-        lines += [f"%p{m} = getelementptr i8, ptr %base, i64 %o{m}", f"%l{m} = load <16 x i32>, ptr %p{m}, align 1"]
-        lines += [f"%v{m} = select i1 %h{m}, <16 x i32> %l{m}, <16 x i32> zeroinitializer"]
+        lines += [f"%o{m} = mul i64 %stride, {m}", f"%q{m} = getelementptr i8, ptr %base, i64 %o{m}"]
+        lines += [f"%is{m} = icmp ugt i16 %rows, {m}", f"%p{m} = select i1 %is{m}, ptr %q{m}, ptr %base"]
+        lines += [f"%w{m} = load <16 x i32>, ptr %p{m}, align 1"]
+        lines += [f"%v{m} = select i1 %is{m}, <16 x i32> %w{m}, <16 x i32> zeroinitializer"]
         lines += [f"%t{m} = insertvalue {_TILE} {'poison' if m == 0 else f'%t{m - 1}'}, <16 x i32> %v{m}, {m}"]
     head = f"{_TILE} @emulated_llvm.x86.tileloadd64.internal(i16 %rows, i16, ptr %base, i64 %stride)"
     return _function(head, [*lines, f"ret {_TILE} %t15"])
 
 
 def _tile_store() -> str:
-    """The first one, and so many rows in all: those behind are the last one again."""
-    lines = ["%last = sub i16 %rows, 1", "%l = zext i16 %last to i64", f"%s0 = extractvalue {_TILE} %tile, 0"]
-    for m in range(16):
-        lines += [f"%h{m} = icmp ult i16 {m}, %rows", f"%n{m} = select i1 %h{m}, i64 {m}, i64 %l", f"%o{m} = mul i64 %stride, %n{m}"]
-        lines += [f"%p{m} = getelementptr i8, ptr %base, i64 %o{m}", f"%w{m} = extractvalue {_TILE} %tile, {m}"]
-        lines += [f"%s{m + 1} = select i1 %h{m}, <16 x i32> %w{m}, <16 x i32> %s{m}", f"store <16 x i32> %s{m + 1}, ptr %p{m}, align 1"]
-    head = "void @emulated_llvm.x86.tilestored64.internal(i16 %rows, i16, ptr %base, i64 %stride, " + f"{_TILE} %tile)"
-    return _function(head, [*lines, "ret void"])
+    """Rows that a tile does not have go where the first one goes, which is stored last."""
+    lines = []
+    for m in reversed(range(16)):
+        lines += [f"%o{m} = mul i64 %stride, {m}", f"%q{m} = getelementptr i8, ptr %base, i64 %o{m}"]
+        lines += [f"%is{m} = icmp ugt i16 %rows, {m}", f"%p{m} = select i1 %is{m}, ptr %q{m}, ptr %base"]
+        lines += [f"%v{m} = extractvalue {_TILE} %tile, {m}", f"store <16 x i32> %v{m}, ptr %p{m}, align 1"]
+    return _function(
+        f"void @emulated_llvm.x86.tilestored64.internal(i16 %rows, i16, ptr %base, i64 %stride, {_TILE} %tile)", [*lines, "ret void"]
+    )
 
 
 def _function(head: str, lines: list[str]) -> str:

@@ -1,18 +1,20 @@
-"""Contractions of bf16 operands, and of bytes, by AMX tiles: 2 × 2 tiles of 16 × 16 f32 (i32) are summed over the whole depth, then stored
-to the tile's buffer of f32 (i32).
+"""Contractions of bf16 operands, and of bytes, by AMX tiles: 2 × 2 tiles of 16 × 16 f32 (i32) are summed over a part of the depth, then
+stored to the tile's buffer of f32 (i32).
 
-    for n in blocks of 32: for m in blocks of 32:
-      c00, c01, c10, c11 = tile_zero
+    for n in blocks of 32: for part of the depth: for m in blocks of 32:
+      c00, c01, c10, c11 = tile_zero; of later parts tile_load C[m, n]
       for k in steps of 32 (of bytes: 64):
         a0, a1 = tile_load A[m…, k];  b0, b1 = tile_load B[k/2, n…, 2];  cij = tile_mulf (tile_muli) ai, bj, cij
+        prefetch a share of B[…, n + 32…]
       tile_store c → C[m, n]
 
-The epilogue (bias, activation, rounding) is the next nest of the tile. Rows or columns beyond an edge are computed and dropped: they
-are stored where the buffer has room, else by way of a scratch block. How operands get into the tiles' layout is told in amx_panels.py.
+Half of the first cache holds a part of B, which all rows pass over; A comes from L2. With both from L2 the tiles wait. A sum has the same
+bits in parts as in one. The epilogue (bias, activation, rounding) is the next nest of the tile. How rows and columns beyond whole blocks
+are computed is told in amx_blocks.py, how operands get into the tiles' layout in amx_panels.py.
 
 Must hold: the target has amx_bf16 (amx_int8). Declined (other code then computes the contraction): other bodies and types, accumulators
-that do not start from zero, maps that are not linear, results whose columns are not contiguous, fewer than 8 rows, 16 columns or a depth
-of 16; a left operand of bytes whose depth is not contiguous.
+that do not start from zero, maps that are not linear, results whose columns are not contiguous, fewer than 8 rows, of a packed right
+operand one row, fewer than 16 columns or a depth of 16; a left operand of bytes whose depth is not contiguous.
 """
 
 from __future__ import annotations

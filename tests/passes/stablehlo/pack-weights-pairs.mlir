@@ -57,3 +57,20 @@ func.func @main(%x: tensor<16x64xf16>, %w: tensor<64x64xf16> {hloom.bound}) -> t
   %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<16x64xf16>, tensor<64x64xf16>) -> tensor<16x64xf32>
   return %0 : tensor<16x64xf32>
 }
+
+// -----
+
+// Tiles of bytes: quads. One row, and a depth that is no whole tiles, are packed as elsewhere, or not at all.
+// CHECK-LABEL: func.func @main(
+// CHECK: stablehlo.dot_general {{.*}} contracting_dims = [1, 2] x [1, 3] : (tensor<3x32x4xi8>, tensor<2x32x32x4xi8>) -> tensor<3x2x32xi32>
+// CHECK: stablehlo.dot_general {{.*}} contracting_dims = [1] x [0] : (tensor<1x128xi8>, tensor<128x64xi8>) -> tensor<1x64xi32>
+// CHECK: stablehlo.dot_general {{.*}} contracting_dims = [1] x [1] : (tensor<16x96xi8>, tensor<1x96x64xi8>) -> tensor<16x1x64xi32>
+module attributes {hloom.target = {amx_int8 = true}} {
+  func.func @main(%x: tensor<3x128xi8>, %y: tensor<1x128xi8>, %z: tensor<16x96xi8>, %w: tensor<128x64xi8> {hloom.bound}, %v: tensor<96x64xi8> {hloom.bound})
+      -> (tensor<3x64xi32>, tensor<1x64xi32>, tensor<16x64xi32>) {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<3x128xi8>, tensor<128x64xi8>) -> tensor<3x64xi32>
+    %1 = stablehlo.dot_general %y, %w, contracting_dims = [1] x [0] : (tensor<1x128xi8>, tensor<128x64xi8>) -> tensor<1x64xi32>
+    %2 = stablehlo.dot_general %z, %v, contracting_dims = [1] x [0] : (tensor<16x96xi8>, tensor<96x64xi8>) -> tensor<16x64xi32>
+    return %0, %1, %2 : tensor<3x64xi32>, tensor<1x64xi32>, tensor<16x64xi32>
+  }
+}

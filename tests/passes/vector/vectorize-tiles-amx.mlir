@@ -89,6 +89,50 @@ module attributes {hloom.target = {amx_bf16 = true}} {
 
 // -----
 
+// A deep sum: all rows pass over a part of the panel that half of the first cache holds, then over the next, for which sums are loaded again. What
+// lies behind the panel is prefetched.
+// CHECK-LABEL: func.func private @parts(
+// CHECK-SAME: %{{[a-z0-9]+}}: memref<131072xbf16>, %[[W:[a-z0-9]+]]: memref<1048576xbf16>
+// CHECK: %[[BUFFER:.*]] = memref.alloca() {{.*}} : memref<4096xf32>
+// CHECK-COUNT-4: x86.amx.tile_zero
+// CHECK: memref.prefetch %[[W]]
+// CHECK-COUNT-4: x86.amx.tile_mulf
+// CHECK-COUNT-4: x86.amx.tile_store
+// CHECK-COUNT-4: x86.amx.tile_load {{.*}} into !x86.amx.tile<16x16xf32>
+// CHECK-COUNT-4: x86.amx.tile_mulf
+// CHECK-COUNT-4: x86.amx.tile_store
+// CHECK: return
+#x = affine_map<(d0, d1, d2, d3) -> (d0, d2, d3)>
+#w = affine_map<(d0, d1, d2, d3) -> (d1 floordiv 32, d2, d1 mod 32, d3)>
+#y = affine_map<(d0, d1, d2, d3) -> (d0, d1)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+module attributes {hloom.target = {amx_bf16 = true, l1_bytes = 49152 : i64, l2_bytes = 2097152 : i64}} {
+  func.func private @parts(%x: tensor<128x512x2xbf16>, %w: tensor<32x512x32x2xbf16>) -> tensor<128x1024xbf16> attributes {hloom.kind = "matmul"} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<128x1024xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<128x1024xf32>) -> tensor<128x1024xf32>
+    %c = linalg.generic {indexing_maps = [#x, #w, #y], iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+        ins(%x, %w : tensor<128x512x2xbf16>, tensor<32x512x32x2xbf16>) outs(%f : tensor<128x1024xf32>) {
+    ^bb0(%a: bf16, %b: bf16, %sum: f32):
+      %0 = arith.extf %a : bf16 to f32
+      %1 = arith.extf %b : bf16 to f32
+      %2 = arith.mulf %0, %1 : f32
+      %3 = arith.addf %sum, %2 : f32
+      linalg.yield %3 : f32
+    } -> tensor<128x1024xf32>
+    %o = tensor.empty() : tensor<128x1024xbf16>
+    %r = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+        ins(%c : tensor<128x1024xf32>) outs(%o : tensor<128x1024xbf16>) {
+    ^bb0(%a: f32, %b: bf16):
+      %0 = arith.truncf %a : f32 to bf16
+      linalg.yield %0 : bf16
+    } -> tensor<128x1024xbf16>
+    return %r : tensor<128x1024xbf16>
+  }
+}
+
+// -----
+
 // Declined: a target without tiles; fewer than 8 rows; f16.
 // CHECK-LABEL: func.func private @no_tiles(
 // CHECK-NOT: x86.amx
