@@ -49,7 +49,7 @@ def by_tiles(text: str, folder, bind: dict[int, np.ndarray] | None = None) -> Ex
         (100, 200, 96, True, True),
         (9, 16, 17, False, True),
         (17, 300, 31, False, False),
-        (3, 70, 64, False, True),
+        (8, 70, 64, False, True),
         (31, 48, 128, False, False),
         (300, 90, 800, False, True),
     ],
@@ -66,6 +66,14 @@ def test_product(m, n, k, a_by_depth, b_by_depth, element, bound, tmp_path):
     exact = (a.T if a_by_depth else a).astype(np.float32) @ (b if b_by_depth else b.T).astype(np.float32) + c.astype(np.float32)
     tolerance = 2e-6 if element == "f32" else 2**-7
     np.testing.assert_allclose(np.asarray(result).astype(np.float32), exact, atol=tolerance * np.abs(exact).max(), rtol=0)
+
+
+@pytest.mark.parametrize("rows", [2, 7])
+def test_few_rows_of_a_bound_weight(rows, tmp_path):
+    text = program(f"{rows}x96xbf16", "96x70xbf16", f"{rows}x70xf32", "contracting_dims = [1] x [0]", bias=True)
+    a, b = (np.random.default_rng(n).standard_normal(s).astype(BF16) for n, s in enumerate([(rows, 96), (96, 70)]))
+    result = by_tiles(text, tmp_path, {1: b})(a, np.ones(70, np.float32))
+    np.testing.assert_allclose(result, a.astype(np.float32) @ b.astype(np.float32) + 1, rtol=0, atol=1e-4)
 
 
 def test_a_result_without_epilogue_at_the_edge(tmp_path):
