@@ -27,7 +27,7 @@ the matrices (scores, weights, a dropout's mask). Dimensions that reshapes in be
 a tile has the same rows of all results.
 
 Must hold: plan-fusion has run. Declined, each with a record: few rows; a policy's `use = "apart"` for either contraction; on CPUs results
-in between whose dimensions cannot be split, right operands that do not stay in the cache, bf16 that AMX multiplies; on GPUs what others
+in between whose dimensions cannot be split, right operands that do not stay in the cache; on GPUs what others
 read in between, but for numbers of rows, other types, heads wider than 128, rows that are no maximum and a sum which can be rescaled
 (chains/online.py), what is not evaluated at a row and a column, and no gain in price.
 """

@@ -18,7 +18,6 @@ from hloom.dialects.target import TargetView
 from ...common.rewriting import (
     callee_of,
     defining_op,
-    element_of,
     functions,
     integers,
     is_block_argument,
@@ -89,8 +88,6 @@ class Chain:
 
     def obstacle(self, target: TargetView) -> tuple[DecisionCode, str] | None:
         """Why the three should stay apart on a CPU."""
-        if target.amx_bf16 and isinstance(element_of(self.first.operands[0]), ir.BF16Type):
-            return Code.NO_GAIN, "AMX multiplies these, in tiles of its own"
         kind = ir.RankedTensorType(self.between.type)
         batches = len(dimensions(self.first).lhs_batching_dimensions)
         rows, columns = prod(self.row_extents), kind.shape[-1]

@@ -12,12 +12,14 @@ from torch_mlir import ir
 from hloom.dialects.target import TargetView
 
 from ...common.axes import Axes, TileOp, even_size
-from ...common.contraction import LIVE, block_registers, block_rows, input_loops, is_contraction, summed_product
+from ...common.contraction import LIVE, block_registers, block_rows, input_loops, is_contraction, multiplies_bf16, summed_product
 from ..emission.temporaries import temporaries
 from ..emission.tile_body import Live
 
 _MOST_ROWS = 32
 """Rows of a tile: enough to read the right operands from L2, few enough to leave out most of what a mask covers."""
+_AMX_ROWS = 16
+"""Rows of an AMX tile: with fewer, those of several tiles that overlap."""
 
 
 def chained(axes: Axes) -> tuple[TileOp, TileOp, int] | None:
@@ -47,11 +49,14 @@ def chained_schedule(second: TileOp, axes: Axes, target: TargetView) -> dict[int
         return sizes
     last = rows[-1]
     a_row = max(1, sum(temporaries(axes, sizes).values()))
-    block = block_rows(target, block_registers(target))
+    by_tiles = target.amx_bf16 and multiplies_bf16(second.op.regions[0].blocks[0])
+    block = _AMX_ROWS if by_tiles else block_rows(target, block_registers(target))
     most = min(_MOST_ROWS, max(block, target.tile_bytes // 2 // a_row))
     extent = axes.extent[last]
     if extent <= most:
         del sizes[last]
+    elif by_tiles:
+        sizes[last] = most if extent % most == 0 or extent % most >= _AMX_ROWS else even_size(extent, most)
     else:
         sizes[last] = most if extent % most == 0 else min(most, -(-even_size(extent, most) // block) * block)
     return sizes

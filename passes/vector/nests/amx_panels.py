@@ -198,14 +198,22 @@ def _transpose_rows(source: Operand, target: Operand, start: LinearIndex, extent
     for_each(0, count, side, square)
 
 
-def pack_columns(source: Operand, target: Operand, start: LinearIndex, extent: int | ir.Value, count: int, depth: Depth) -> None:
+def pack_columns(
+    source: Operand, target: Operand, start: LinearIndex, extent: int | ir.Value | LinearIndex, count: int, depth: Depth
+) -> None:
     """Copies `count` columns (16 or 32) from column `start` of `extent` on, as pairs (quads) of depth side by side."""
     fill = _interleave if source.across == 1 else _transpose_pairs
     depth.over_outer(lambda reduced: fill(source, target, start, extent, count, depth, reduced))
 
 
 def _interleave(
-    source: Operand, target: Operand, start: LinearIndex, extent: int | ir.Value, count: int, depth: Depth, reduced: dict[int, LinearIndex]
+    source: Operand,
+    target: Operand,
+    start: LinearIndex,
+    extent: int | ir.Value | LinearIndex,
+    count: int,
+    depth: Depth,
+    reduced: dict[int, LinearIndex],
 ) -> None:
     lanes = _live_lanes(LinearIndex.of(extent) - start, count)
     element = source.storage.element
@@ -228,7 +236,13 @@ def _interleave(
 
 
 def _transpose_pairs(
-    source: Operand, target: Operand, start: LinearIndex, extent: int | ir.Value, count: int, depth: Depth, reduced: dict[int, LinearIndex]
+    source: Operand,
+    target: Operand,
+    start: LinearIndex,
+    extent: int | ir.Value | LinearIndex,
+    count: int,
+    depth: Depth,
+    reduced: dict[int, LinearIndex],
 ) -> None:
     last = LinearIndex.of(extent) - 1
     i32 = vector_of(16, ir.IntegerType.get_signless(32))

@@ -153,7 +153,8 @@ def _plan(work: Work, form: Format, target: TargetView) -> _Plan | None:
     taps = [dim.tap for dim in dims or ()]
     channel = [d for d in summed if d != inside and d not in taps]
     known = all(isinstance(extents[d], int) for d in summed)
-    if not columns or dims is None or not known or len(channel) > 1 or any(a[d] != apart for d in channel):
+    windowed = any(dim.bounds or dim.tap is not None or (dim.row is not None and dim.index.coefficient(dim.row) > 1) for dim in dims or ())
+    if not columns or dims is None or not windowed or not known or len(channel) > 1 or any(a[d] != apart for d in channel):
         return None
     channels, blocks = apart * prod(size_bound(extents[d]) for d in channel), [d for d in features if d != columns[0]]
     plan = _Plan(image, weights, out, form, dims, [], blocks, columns[0], channel[0] if channel else None, channels, inside is not None)
