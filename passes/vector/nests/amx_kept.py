@@ -78,7 +78,7 @@ def _plan(work: Work, target: TargetView) -> _Plan | None:
     if left is None or right is None or out is None:
         return None
     depth, a, b = summed[0], left.strides, right.strides
-    rows = [d for d in loops if work.parallel[d] and a[d] and not b[d]]
+    rows = [d for d in loops if work.parallel[d] and a[d] and not b[d] and work.extents[d] != 1]
     columns = [d for d in loops if out.strides[d] == 1 and b[d] and not a[d]]
     if len(rows) != 1 or len(columns) != 1 or a[depth] != 1 or 1 not in (b[depth], b[columns[0]]):
         return None
