@@ -22,6 +22,7 @@ from ...common.contraction import (
 from ...common.linear_index import linear_form
 from ...common.periods import period
 from ...common.rewriting import element_of
+from .amx_by_depth import amx_by_depth_schedule
 from .amx_windows import amx_windows_schedule
 from .chained import chained, chained_schedule
 from .contraction import contraction_schedule
@@ -61,10 +62,10 @@ def scheduled(axes: Axes, target: TargetView) -> dict[int, int]:
     if heroes:
         hero = max(heroes, key=lambda op: op.points)
         by_lines = has_windows(hero) or has_groups_in_lanes(hero)
-        if not by_lines:
-            return contraction_schedule(hero, axes, target)
-        on_tiles = amx_windows_schedule(hero, axes, target)
-        return convolution_schedule(hero, axes, target) if on_tiles is None else on_tiles
+        on_tiles = amx_by_depth_schedule(hero, axes, target) or (amx_windows_schedule(hero, axes, target) if by_lines else None)
+        if on_tiles is not None:
+            return on_tiles
+        return convolution_schedule(hero, axes, target) if by_lines else contraction_schedule(hero, axes, target)
     reductions = [op for op in ops if not all(op.parallel) and not repeated_by_tiles(op, axes)]
     windows = [op for op in reductions if op.inputs and has_windows(op) and any(op.parallel) and not (_sums_rows(op) or _sums_columns(op))]
     if windows:

@@ -13,7 +13,7 @@ are 16 rows × 64, and 16 quads × 16 columns of 4. What does not lie so in memo
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 
 from torch_mlir import ir
@@ -206,6 +206,56 @@ def pack_columns(
     depth.over_outer(lambda reduced: fill(source, target, start, extent, count, depth, reduced))
 
 
+def pack_blocks(source: Operand, panel: Callable[[LinearIndex], Operand], extent: int | ir.Value, count: int, depth: Depth) -> None:
+    """Packs all columns, `count` (16 or 32) at a time: those from n on to `panel(n)`. Rows of columns are read from front to back."""
+    whole = extent - extent % count if isinstance(extent, int) else 0
+
+    def along(n: LinearIndex) -> Operand:
+        return replace(source, offset=source.offset + n * source.across)
+
+    if source.across == 1:
+        depth.over_outer(lambda reduced: _rows(along, panel, whole, count, depth, reduced))
+    else:
+        for_each(0, whole, count, lambda n: pack_columns(along(n), panel(n), LinearIndex(), count, count, depth))
+    if whole != extent:
+        for_each(whole, extent, count, lambda n: pack_columns(source, panel(n), n, extent, count, depth))
+
+
+def _rows(
+    along: Callable[[LinearIndex], Operand],
+    panel: Callable[[LinearIndex], Operand],
+    extent: int,
+    count: int,
+    depth: Depth,
+    reduced: dict[int, LinearIndex],
+) -> None:
+    """Whole blocks of columns, all of some rows after the other."""
+    lanes, group = Lanes(count), depth.form.group
+
+    def rows(k: LinearIndex, live: int) -> None:
+        def block(n: LinearIndex) -> None:
+            source, target = along(n), panel(n)
+            loads = [lanes.load(source.storage, source.at(LinearIndex(), k + j, reduced).along_lanes()) for j in range(live)]
+            loads += [splat(vector_of(count, source.storage.element), 0)] * (group - live)
+            _store_group(loads, target, k, reduced)
+
+        for_each(0, extent, count, block)
+
+    whole = depth.extent - depth.extent % group
+    for_each(0, whole, group, lambda k: rows(k, group))
+    for k in range(whole, depth.padded, group):
+        rows(LinearIndex(constant=k), max(0, min(group, depth.extent - k)))
+
+
+def _store_group(rows: list[ir.Value], target: Operand, k: LinearIndex, reduced: dict[int, LinearIndex]) -> None:
+    """Stores rows of a panel from k on, as many as stand side by side in it."""
+    count = ir.VectorType(rows[0].type).shape[0] * len(rows)
+    while len(rows) > 1:
+        half = len(rows) // 2
+        rows = [vector.interleave(low, high) for low, high in zip(rows[:half], rows[half:])]
+    Lanes(count).store(rows[0], target.storage, target.at(LinearIndex(), k, reduced).along_lanes())
+
+
 def _interleave(
     source: Operand,
     target: Operand,
@@ -222,10 +272,7 @@ def _interleave(
         return lanes.load(source.storage, source.at(start, k, reduced).along_lanes())
 
     def store(k: LinearIndex, rows: list[ir.Value]) -> None:
-        while len(rows) > 1:
-            half = len(rows) // 2
-            rows = [vector.interleave(low, high) for low, high in zip(rows[:half], rows[half:])]
-        Lanes(group * count).store(rows[0], target.storage, target.at(LinearIndex(), k, reduced).along_lanes())
+        _store_group(rows, target, k, reduced)
 
     group = depth.form.group
     whole = depth.extent - depth.extent % group

@@ -34,7 +34,7 @@ from ...common.storage import Bounds
 from ...common.tiled_function import size_bound
 from .access import Access
 from .amx import LEAST_ROWS, formats
-from .amx_panels import Depth, Format, Operand, pack_columns
+from .amx_panels import Depth, Format, Operand, pack_blocks
 from .body import Captured
 from .narrow_in_place import with_lane_loop
 from .packing import Scratch, unless_repeated
@@ -264,11 +264,11 @@ class _Emitter:
         panels = Depth({_BLOCKS: blocks, **taps}, windows.length, form).panel_of_columns(self.scratch, weights.storage.element, BLOCK)
         step = panels.reduced[_BLOCKS] // BLOCK
 
-        def block(n: LinearIndex) -> None:
-            pack_columns(source, replace(panels, offset=panels.offset + n * step), n, features, BLOCK, depth)
+        def panel(n: LinearIndex) -> Operand:
+            return replace(panels, offset=panels.offset + n * step)
 
         known_later = [] if isinstance(features, int) else [LinearIndex.of(features)]
-        self._once(source, known_later, lambda: for_each(0, features, BLOCK, block))
+        self._once(source, known_later, lambda: pack_blocks(source, panel, features, BLOCK, depth))
         return panels, step
 
     def _once(self, source: Operand | Windows, limits: list[LinearIndex], pack: Callable[[], None]) -> None:

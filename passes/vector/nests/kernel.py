@@ -40,6 +40,7 @@ from ...common.winograd import is_transformed
 from ...errors import PassFailure
 from ..support.open_kernel import open_kernel
 from .amx import emit_amx
+from .amx_by_depth import emit_by_depth
 from .amx_kept import emit_kept
 from .amx_windows import amx_windows
 from .contraction import emit_contraction, takes_after
@@ -429,6 +430,8 @@ class _Kernel:
             following = after(work, fits=on_tiles.takes)
             on_tiles.emit(following, self._captured, self._scratch)
             return bool(following)
+        if emit_by_depth(work, self.target, self._scratch):
+            return False
         if not is_surrounded(work) and (emit_kept(work, self.target, self._scratch) or emit_amx(work, self.target, self._scratch)):
             return False
         if emit_narrow_dots(work, self._captured, self.target, self._scratch):

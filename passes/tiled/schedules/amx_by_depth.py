@@ -1,0 +1,46 @@
+"""The schedule of products of operands that both lie by depth, which AMX multiplies: gradients by weights.
+
+Transposing a row takes as long as its products with some hundred columns, and pairing a column as its products with fewer rows: a tile is
+as large as half of L2 holds the sums of, of all taps along a line.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from hloom.dialects.target import TargetView
+
+from ...common.affine import dim_position
+from ...common.axes import Axes, TileOp, even_size
+from .contraction import amx_bytes
+from .cutting import cut, innermost
+
+_ROWS, _COLUMNS, _BLOCK = 256, 512, 32
+LEAST_ROWS = 8
+"""Of a product: a tile of fewer is nearly empty."""
+_SUM_BYTES = 4
+
+
+def amx_by_depth_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[int, int] | None:
+    """The tile size of each tiled axis, outermost first; None where the operands do not lie so."""
+    output = [hero.axes[p] for p in map(dim_position, hero.output_maps[0].results) if p is not None]
+    row, column = innermost(hero, 0), innermost(hero, 1)
+    if amx_bytes(hero, target) != 2 or row not in output or not output or output[-1] != column or row == column:
+        return None
+    of = hero.axes.index
+    right = {hero.axes[d] for m in hero.maps[1:2] for d in map(dim_position, m.results) if d is not None}
+    taps = [axis for axis in output if axis not in (row, column) and axis not in right]
+    if row in right or not hero.parallel[of(row)] or axes.extent[row] < LEAST_ROWS:
+        return None
+    sizes = {axis: 1 for axis in output if axis not in (row, column) and axis in axes.tileable and axis not in taps[-1:]}
+    along = prod(axes.extent[axis] for axis in taps[-1:])
+    wide = _even(axes.extent[column], _COLUMNS)
+    high = _even(axes.extent[row], max(_BLOCK, min(_ROWS, target.l2_bytes // 2 // (_SUM_BYTES * along * wide) // _BLOCK * _BLOCK)))
+    for axis, size in ((column, wide), (row, high)):
+        cut(sizes, axes, [axis], size)
+    order = [*(axis for axis in output if axis not in (row, column)), column, row]
+    return {axis: sizes[axis] for axis in order if axis in sizes}
+
+
+def _even(extent: int, most: int) -> int:
+    return extent if extent <= most else -(-even_size(extent, most) // _BLOCK) * _BLOCK
