@@ -196,3 +196,38 @@ def test_planes_of_neighbouring_images_that_begin_at_one_address():
     with torch.no_grad():
         found, expected = hloom.compile(module, x, target="cpu")(x), module.double()(x.double())
     torch.testing.assert_close(found.double(), expected, rtol=2e-2, atol=2e-2)
+
+
+GRADIENTS = [
+    Layer((9, 13), 40, 72, (3, 3), ((1, 1), (1, 1)), batch=3),
+    Layer((17, 66), 16, 33, (3, 3), ((1, 0), (0, 2)), batch=2),
+    Layer((11, 30), 24, 32, (3, 5), ((1, 1), (2, 2)), stride=2),
+    Layer((12, 12), 32, 64, (1, 3), ((0, 0), (2, 2)), dilation=2, batch=2),
+    Layer((40, 40), 20, 48, (1, 1)),
+]
+
+
+@pytest.mark.parametrize("emulated", [False, True])
+def test_amx_gradients_by_weights(monkeypatch, emulated):
+    target = load_target("cpu-amx")
+    if emulated or not host().amx_bf16:
+        target = emulate(monkeypatch, target)
+    for layer in GRADIENTS:
+        x, w = layer.arrays("bf16")
+        g = np.asarray(layer.apply(x, w, np.float32)).astype(ml_dtypes.bfloat16)
+        x[0, 0, -1, 0] = np.inf  # where steps of no tap meet it, a padded one would make NaN of it
+
+        def by_weights(x: jax.Array, g: jax.Array, layer: Layer = layer, w: np.ndarray = w) -> jax.Array:
+            return jax.vjp(lambda w: layer.apply(x, w, np.float32), w)[1](g.astype(np.float32))[0]
+
+        def exact(x: jax.Array, g: jax.Array, layer: Layer = layer, w: np.ndarray = w) -> jax.Array:
+            return jax.vjp(lambda w: layer.apply(x.astype(np.float32), w, None), w.astype(np.float32))[1](g.astype(np.float32))[0]
+
+        compilation = Compilation.of_program(read_program(by_weights, (x, g)), "gradient", target=target)
+        compilation.to("vector")
+        assert "x86.amx.tile_mulf" in str(compilation.module), layer
+        found, right = compilation.executable()(x, g), np.asarray(jax.jit(exact)(x, g))
+        np.testing.assert_array_equal(np.isfinite(found), np.isfinite(right), err_msg=str(layer))
+        finite = np.isfinite(right)
+        scale = np.abs(right[finite]).max()
+        np.testing.assert_allclose(np.asarray(found)[finite] / scale, right[finite] / scale, rtol=0, atol=2**-7, err_msg=str(layer))
