@@ -180,8 +180,9 @@ class _Graph:
         if value in self.shared:
             return VIEW, (self._result(self.shared[value])[1], *view_of(value))
         if value.target is FIRST_ROWS:
-            of, dims, counts, order = value.args
-            return CUT, (self._result(of), dims, [self._result(count) for count in counts], order)  # type: ignore[union-attr]
+            arguments: Any = value.args
+            of, dims, counts, order = arguments
+            return CUT, (self._result(of), dims, [self._result(count) for count in counts], order)
         if value.target in ITEMS:
             return ITEM, self._result(value.args[0])
         if value not in self.made:
