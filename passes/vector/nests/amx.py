@@ -230,7 +230,9 @@ def _sizes(extent: int | ir.Value) -> tuple[int, ...] | None:
 
 def _of_known_size(extent: int | ir.Value, body: Callable[[int], None]) -> None:
     """`body(size)`, for each of the sizes that tiles have."""
-    most, *rest = _sizes(extent) or ()
+    sizes = _sizes(extent)
+    assert sizes is not None  # the plan declines others
+    most, *rest = sizes
     if not rest:
         body(most)
         return
