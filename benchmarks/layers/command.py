@@ -48,7 +48,9 @@ def _options(suite: Suite, description: str) -> argparse.Namespace:
     parser.add_argument("rows", nargs="*", metavar="NAME", help="rows or families, `*` and `?` allowed; all where there is none")
     parser.add_argument("--peers", help=f"with commas, of {', '.join(suite.peers)}; onnxruntime and most of JAX with --full only")
     parser.add_argument("--threads", default="1", help="numbers of threads, with commas")
-    parser.add_argument("--dtype", default="f32", choices=["f32", "bf16"], help="of rows that say none themselves; eager is in it too")
+    parser.add_argument(
+        "--dtype", default="f32", choices=["f32", "bf16", "f16"], help="of rows that say none themselves; eager is in it too"
+    )
     parser.add_argument("--batch", type=int, help="only rows of this batch, 1 or 16")
     parser.add_argument("--full", action="store_true", help="three rounds of long slices and every peer")
     parser.add_argument("--rounds", type=int, help="fresh processes each")

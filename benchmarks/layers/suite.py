@@ -21,7 +21,8 @@ images in the better of both memory formats. Compile: seconds of the clock until
 
 def _suite(name: str, many: int) -> Suite:
     rows = read(Path(__file__).parent / f"{name}.txt", many)
-    halves = [row.of_type("bf16") for row in rows.values() if all(each.dtype in ("f32", "i64") for each in row.inputs)]
+    able = [row for row in rows.values() if all(each.dtype in ("f32", "i64") for each in row.inputs)]
+    halves = [row.of_type(dtype) for dtype in ("bf16", "f16") for row in able]
     rows |= {row.name: row for row in halves if row.name not in rows}
     if name == "zoo":
         return Suite(name, rows, DYNAMO_PEERS, reference="eager", best=_BEST[:2], conditions=_ZOO)
