@@ -159,13 +159,15 @@ def result_of(where: str, value: Any, given: Sequence[Any], made: Sequence[Any])
     if where == CUT:
         return _cut(given, made, *value)
     if where == ITEM:
-        return result_of(*value, given, made).item()
+        of, place = value
+        return result_of(of, place, given, made).item()
     return value if where == GIVEN else (given if where == PASSED else made)[value]
 
 
 def _cut(given: Sequence[Any], made: Sequence[Any], of: Any, dims: Sequence[int], counts: Sequence[Any], order: Sequence[int]) -> Any:
-    rows = [int(result_of(*count, given, made)) for count in counts]
-    return cut(result_of(*of, given, made), dims, rows, order, shares=of[0] == MADE)
+    rows = [int(result_of(where, place, given, made)) for where, place in counts]
+    where, place = of
+    return cut(result_of(where, place, given, made), dims, rows, order, shares=where == MADE)
 
 
 def kept_call(key: str | None) -> Call | None:

@@ -15,6 +15,8 @@ Declined: results that gradients are asked of, for AOTAutograd's graph then take
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.fx import Node
@@ -36,7 +38,7 @@ def first_rows(x: Tensor, dims: list[int], counts: list[Tensor], order: list[int
 
 @first_rows.register_fake
 def _(x: Tensor, dims: list[int], counts: list[Tensor], order: list[int]) -> Tensor:
-    sizes = list(x.shape)
+    sizes: list[Any] = list(x.shape)
     for dim in dims:
         sizes[dim] = torch.library.get_ctx().new_dynamic_size()
     if not order:

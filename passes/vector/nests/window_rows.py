@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import ceil, prod
 
 from torch_mlir.dialects import arith
@@ -26,6 +27,8 @@ from .lanes import Lanes
 from .nests import chunks
 from .packing import Scratch
 
+Row = Callable[[LinearIndex], tuple[LinearIndex, LinearIndex]]
+"""Where a row begins in the image, and in the panel."""
 _FILLED = 0.7
 """Of a tile, by lines whose rows overlap: more than what three times the elements, and rows that the first cache does not hold, cost."""
 
@@ -191,13 +194,21 @@ class WindowPanel:
 
     def _plane(self, panel: Storage, source: LinearIndex, target: LinearIndex) -> None:
         """The lines of all phases, from their first elements on."""
-        axis, line = self.windows.lines, self._line if self.spread else self._as_it_lies
+        axis = self.windows.lines
         for phase, first in self.firsts.items():
             start, begin = source + phase * axis.stride, target + first * self.line
             low, high = axis.of_phase(phase) if axis.bounds else (0, axis.lines(phase))
-            for_each(0, low, 1, lambda i, at=begin: self._zeros(panel, at + i * self.line, self.line))
-            for_each(low, high, 1, lambda i, a=start, at=begin: line(panel, a + i * (axis.step * axis.stride), at + i * self.line))
-            for_each(high, axis.lines(phase), 1, lambda i, at=begin: self._zeros(panel, at + i * self.line, self.line))
+            missing = partial(self._zero_line, panel, begin)
+            for_each(0, low, 1, missing)
+            for_each(low, high, 1, partial(self._line_of_phase, panel, start, begin))
+            for_each(high, axis.lines(phase), 1, missing)
+
+    def _zero_line(self, panel: Storage, begin: LinearIndex, number: LinearIndex) -> None:
+        self._zeros(panel, begin + number * self.line, self.line)
+
+    def _line_of_phase(self, panel: Storage, start: LinearIndex, begin: LinearIndex, number: LinearIndex) -> None:
+        axis, line = self.windows.lines, self._line if self.spread else self._as_it_lies
+        line(panel, start + number * (axis.step * axis.stride), begin + number * self.line)
 
     def _as_it_lies(self, panel: Storage, source: LinearIndex, target: LinearIndex) -> None:
         """The pixels of a line."""
@@ -232,18 +243,24 @@ class WindowPanel:
         panel: Storage,
         part: tuple[LoopBound, LoopBound],
         ranges: list[tuple[LoopBound, LoopBound]],
-        row: Callable[[LinearIndex], tuple[LinearIndex, LinearIndex]],
+        row: Row,
     ) -> None:
         """The rows of a part of a line, tap by tap."""
-        windows, axis = self.windows, self.windows.pixels
+        windows = self.windows
         if windows.length % self.width:
             for_each(*part, 1, lambda i: self._zeros(panel, row(i)[1] + (windows.length // self.width * self.width), self.width))
         for tap, existing in enumerate(ranges):
             first, end = (_between(bound, *part) for bound in existing)
-            shift, place = tap * axis.dilation * axis.stride, tap * windows.channels
             for missing in ((part[0], first), (end, part[1])):
-                for_each(*missing, 1, lambda i, at=place: self._zeros(panel, row(i)[1] + at, windows.channels))
-            for_each(first, end, 1, lambda i, a=shift, at=place: self._copy(panel, row(i)[0] + a, row(i)[1] + at, windows.channels))
+                for_each(*missing, 1, partial(self._zero_tap, panel, row, tap))
+            for_each(first, end, 1, partial(self._copy_tap, panel, row, tap))
+
+    def _zero_tap(self, panel: Storage, row: Row, tap: int, number: LinearIndex) -> None:
+        self._zeros(panel, row(number)[1] + tap * self.windows.channels, self.windows.channels)
+
+    def _copy_tap(self, panel: Storage, row: Row, tap: int, number: LinearIndex) -> None:
+        (source, target), axis, channels = row(number), self.windows.pixels, self.windows.channels
+        self._copy(panel, source + tap * axis.dilation * axis.stride, target + tap * channels, channels)
 
     def _copy(self, panel: Storage, source: LinearIndex, target: LinearIndex, count: LoopBound, filled: bool = False) -> None:
         """So many elements; `filled`: and zeros up to a multiple of the width."""
