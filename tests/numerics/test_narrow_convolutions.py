@@ -198,6 +198,26 @@ def test_planes_of_neighbouring_images_that_begin_at_one_address():
     torch.testing.assert_close(found.double(), expected, rtol=2e-2, atol=2e-2)
 
 
+@pytest.mark.parametrize("emulated", [False, True])
+def test_amx_with_what_is_read_elsewhere(monkeypatch, emulated):
+    """A residual of half the lines and pixels, and one a line, are added to sums whose rows are one matrix."""
+    target = load_target("cpu-amx")
+    if emulated or not host().amx_bf16:
+        target = emulate(monkeypatch, target)
+    layer = Layer((8, 10), 24, 32, (3, 3), ((1, 1), (1, 1)))
+    (x, w), rng = layer.arrays("bf16"), np.random.default_rng(0)
+    half, lines = rng.standard_normal((1, 4, 5, 32), np.float32), rng.standard_normal((1, 8, 1, 32), np.float32)
+
+    def up(half: jax.Array) -> jax.Array:
+        return jax.numpy.repeat(jax.numpy.repeat(half, 2, axis=1), 2, axis=2)
+
+    source = read_program(lambda x, w, half, lines: layer.apply(x, w, np.float32) + up(half) + lines, (x, w, half, lines))
+    found = Compilation.of_program(source, "layer", target=target).executable()(x, w, half, lines)
+    wide = [array.astype(np.float32) for array in (x, w)]
+    exact = np.asarray(layer.apply(*wide, np.float32)) + np.asarray(up(half)) + lines
+    np.testing.assert_allclose(found, exact, rtol=0, atol=1e-4)
+
+
 GRADIENTS = [
     Layer((9, 13), 40, 72, (3, 3), ((1, 1), (1, 1)), batch=3),
     Layer((17, 66), 16, 33, (3, 3), ((1, 0), (0, 2)), batch=2),

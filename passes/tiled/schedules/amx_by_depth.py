@@ -16,7 +16,7 @@ from .contraction import amx_bytes
 from .cutting import cut, innermost
 
 _ROWS, _COLUMNS, _BLOCK = 256, 512, 32
-LEAST_ROWS = 8
+_LEAST_ROWS = 8
 """Of a product: a tile of fewer is nearly empty."""
 _SUM_BYTES = 4
 
@@ -30,7 +30,7 @@ def amx_by_depth_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[
     of = hero.axes.index
     right = {hero.axes[d] for m in hero.maps[1:2] for d in map(dim_position, m.results) if d is not None}
     taps = [axis for axis in output if axis not in (row, column) and axis not in right]
-    if row in right or not hero.parallel[of(row)] or axes.extent[row] < LEAST_ROWS:
+    if row in right or not hero.parallel[of(row)] or axes.extent[row] < _LEAST_ROWS:
         return None
     sizes = {axis: 1 for axis in output if axis not in (row, column) and axis in axes.tileable and axis not in taps[-1:]}
     along = prod(axes.extent[axis] for axis in taps[-1:])

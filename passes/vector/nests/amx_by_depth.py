@@ -17,7 +17,7 @@ along more than two dims, panels that the cache does not hold.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, prod
 
 from torch_mlir import ir
@@ -27,11 +27,11 @@ from hloom.dialects.target import TargetView
 
 from ...common.control_flow import for_each, for_loop, nest_each
 from ...common.linear_index import LinearIndex, linear_results
-from ...common.storage import Bounds, Storage
+from ...common.storage import Bounds, Storage, row_major
 from ...common.tiled_function import size_bound
 from ...common.vectors import broadcast, splat, vector_of
 from .access import Access
-from .amx import LEAST_COLUMNS, LEAST_ROWS, formats
+from .amx import LEAST_COLUMNS, formats
 from .amx_panels import BF16, Depth, Operand, load_sums, load_tile, pack_blocks, store_tile
 from .lanes import Lanes
 from .nests import chunks, dynamic_mask
@@ -41,7 +41,7 @@ from .work import Work, starts_from_zero
 _TILE, _BLOCK = 16, 32
 _PART = 512
 """Steps of depth, about: of so many a panel of columns fills half of the first cache."""
-_LEAST_STEPS = 32
+_LEAST_ROWS, _LEAST_STEPS = 8, 32
 
 
 def emit_by_depth(work: Work, target: TargetView, scratch: Scratch) -> bool:
@@ -82,7 +82,7 @@ def _plan(work: Work, target: TargetView) -> _Plan | None:
         return None
     a, b, moving = left.strides, right.strides, [d for d in loops if extents[d] != 1]
     parallel, steps = [d for d in moving if work.parallel[d]], [d for d in moving if not work.parallel[d]]
-    rows = [d for d in parallel if a[d] == 1 and not b[d] and size_bound(extents[d]) >= LEAST_ROWS]
+    rows = [d for d in parallel if a[d] == 1 and not b[d] and size_bound(extents[d]) >= _LEAST_ROWS]
     columns = [d for d in parallel if b[d] == 1 and out.strides[d] == 1 and not a[d] and size_bound(extents[d]) >= LEAST_COLUMNS]
     if len(rows) != 1 or len(columns) != 1 or not steps or not all(isinstance(extents[d], int) and a[d] and b[d] for d in steps):
         return None
@@ -109,6 +109,18 @@ class _Product:
         self.work, self.plan, self.scratch = work, plan, scratch
         self.high, self.wide = (ceil(size_bound(work.extents[d]) / _BLOCK) * _BLOCK for d in (plan.row, plan.column))
         self.taps = [size_bound(work.extents[d]) for d in plan.taps]
+        self.kept: dict[str, Storage] = {}
+        """Buffers that all parts share, the longest of which comes first."""
+
+    def _shared(self, name: str) -> Scratch:
+        """Room on the stack that is made once."""
+
+        def scratch(shape: tuple[int, ...], element: ir.Type) -> Storage:
+            if name not in self.kept:
+                self.kept[name] = self.scratch((prod(shape),), element)
+            return replace(self.kept[name], strides=row_major(shape), sizes=shape)
+
+        return scratch
 
     def emit(self) -> None:
         outer = self.plan.outer
@@ -145,7 +157,7 @@ class _Product:
         last = plan.steps[-1]
         source = Operand(plan.right.storage, plan.right.at(at), 1, plan.right.strides[last])
         depth = Depth({}, count, BF16)
-        panels = Depth({0: self.wide // _BLOCK}, count, BF16).panel_of_columns(self.scratch, source.storage.element, _BLOCK)
+        panels = Depth({0: self.wide // _BLOCK}, count, BF16).panel_of_columns(self._shared("columns"), source.storage.element, _BLOCK)
         each = panels.reduced[0] // _BLOCK
         columns = extents[plan.column]
 
@@ -155,7 +167,7 @@ class _Product:
         pack_blocks(source, panel, columns, _BLOCK, depth)
         line = min(count, size_bound(extents[last])) if plan.lines > 1 else count
         pitch = (depth.padded // _BLOCK + 1 | 1) * _BLOCK  # an odd number of cache lines
-        turned = self.scratch((self.high, pitch), plan.left.storage.element)
+        turned = self._shared("rows")((self.high, pitch), plan.left.storage.element)
 
         def tap(indices: list[LinearIndex]) -> None:
             point = {**at, **dict(zip(plan.taps, indices))}
@@ -226,7 +238,8 @@ class _Product:
         return lanes.load(self.plan.left.storage, address.along_lanes())
 
     def _lanes(self, left: LinearIndex) -> Lanes:
-        if self.high == self.work.extents[self.plan.row]:
+        extent = self.work.extents[self.plan.row]
+        if isinstance(extent, int) and extent == self.high:
             return Lanes(_BLOCK)
         live = arith.maxsi(left.value(), LinearIndex().value())
         return Lanes(_BLOCK, dynamic_mask(_BLOCK, live))

@@ -33,7 +33,7 @@ from ...common.linear_index import LinearIndex, linear_results
 from ...common.storage import Bounds
 from ...common.tiled_function import size_bound
 from .access import Access
-from .amx import LEAST_ROWS, formats
+from .amx import formats
 from .amx_panels import Depth, Format, Operand, pack_blocks
 from .body import Captured
 from .narrow_in_place import with_lane_loop
@@ -43,7 +43,7 @@ from .window_blocks import BLOCK, TILE, Blocks, Columns, Results
 from .window_rows import Axis, Rows, WindowPanel, Windows, rows_in_place
 from .work import Work, starts_from_zero, stride_along
 
-_LEAST_COLUMNS = 4
+_LEAST_ROWS, _LEAST_COLUMNS = 8, 4
 _SHALLOW = 4
 """A line of taps fills this part of a tile's depth, at least."""
 _MOST_TAPS = 16
@@ -162,7 +162,7 @@ def _plan(work: Work, form: Format, target: TargetView) -> _Plan | None:
     plan = replace(plan, outer=[d for d in parallel if d not in (*features, seen.lines.loops[0], seen.pixels.loops[0])])
     windows = plan.windows(extents, dict.fromkeys(plan.outer, LinearIndex()))
     rows = size_bound(windows.lines.rows) * size_bound(windows.pixels.rows)
-    if rows < LEAST_ROWS or _SHALLOW * windows.length < form.depth or not plan.reads_columns(windows, extents[columns[0]]):
+    if rows < _LEAST_ROWS or _SHALLOW * windows.length < form.depth or not plan.reads_columns(windows, extents[columns[0]]):
         return None
     exact = isinstance(windows.lines.rows, int) and isinstance(extents[columns[0]], int)
     columns_packed = 0 if plan.packed else prod(axis.taps for axis in (*windows.deep, windows.lines)) * size_bound(extents[columns[0]])
@@ -202,17 +202,18 @@ class AmxWindows:
         line, pixel = windows.lines.loops[0], windows.pixels.loops[0]
         if not follows_in_registers(self.work, self.plan.column, after, self.target):
             return False
-        places = [None if loop is None else sum(self.work.parallel[:loop]) for loop in (line, pixel)]
-        steps = [tuple(0 if d is None else stride_along(m, s, d) for d in places) for each in after for m, s in each.operands()]
-        return None in places or all(a == size_bound(windows.pixels.rows) * b for a, b in steps if a is not None and b is not None)
+        if line is None or pixel is None:
+            return True
+        across, along = (sum(self.work.parallel[:loop]) for loop in (line, pixel))
+        steps = [(stride_along(m, s, across), stride_along(m, s, along)) for each in after for m, s in each.operands()]
+        return all(a is not None and b is not None and a == size_bound(windows.pixels.rows) * b for a, b in steps)
 
     def emit(self, after: Sequence[Work], captured: Captured, scratch: Scratch) -> None:
         """Emits the sums, and what comes after them."""
         outer = self.plan.outer
         self.seen.outputs = self.work.outputs
-        emitter = _Emitter(
-            self.seen, self.plan, self.target, scratch, Results(self.seen, self.plan.out, self.plan.column, after, captured, scratch)
-        )
+        results = Results(self.seen, self.plan.out, self.plan.column, after, captured, scratch)
+        emitter = _Emitter(self.seen, self.plan, self.target, scratch, results)
         nest_each([self.seen.extents[d] for d in outer], lambda indices: emitter.product(dict(zip(outer, indices))))
 
 
