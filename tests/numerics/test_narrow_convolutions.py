@@ -200,7 +200,7 @@ def test_planes_of_neighbouring_images_that_begin_at_one_address():
 
 @pytest.mark.parametrize("emulated", [False, True])
 def test_amx_with_what_is_read_elsewhere(monkeypatch, emulated):
-    """A residual of half the lines and pixels, and one a line, are added to sums whose rows are one matrix."""
+    """A residual of half the lines and pixels, one a line and the number of a line are added to sums whose rows are one matrix."""
     target = load_target("cpu-amx")
     if emulated or not host().amx_bf16:
         target = emulate(monkeypatch, target)
@@ -211,11 +211,18 @@ def test_amx_with_what_is_read_elsewhere(monkeypatch, emulated):
     def up(half: jax.Array) -> jax.Array:
         return jax.numpy.repeat(jax.numpy.repeat(half, 2, axis=1), 2, axis=2)
 
-    source = read_program(lambda x, w, half, lines: layer.apply(x, w, np.float32) + up(half) + lines, (x, w, half, lines))
-    found = Compilation.of_program(source, "layer", target=target).executable()(x, w, half, lines)
+    def whole(x: jax.Array, w: jax.Array, half: jax.Array, lines: jax.Array) -> list[jax.Array]:
+        sums = layer.apply(x, w, np.float32)
+        return [sums + up(half) + lines, layer.apply(x + 1, w, np.float32) + lax.broadcasted_iota(np.float32, sums.shape, 1)]
+
+    source = read_program(whole, (x, w, half, lines))
+    found, numbered = Compilation.of_program(source, "layer", target=target).executable()(x, w, half, lines)
     wide = [array.astype(np.float32) for array in (x, w)]
     exact = np.asarray(layer.apply(*wide, np.float32)) + np.asarray(up(half)) + lines
     np.testing.assert_allclose(found, exact, rtol=0, atol=1e-4)
+    wide[0] = (x + np.asarray(1, x.dtype)).astype(np.float32)
+    exact = np.asarray(layer.apply(*wide, np.float32)) + np.arange(8, dtype=np.float32)[:, None, None]
+    np.testing.assert_allclose(numbered, exact, rtol=0, atol=1e-4)
 
 
 GRADIENTS = [

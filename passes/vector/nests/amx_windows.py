@@ -204,6 +204,8 @@ class AmxWindows:
             return False
         if line is None or pixel is None:
             return True
+        if any(each.asks_for_index() for each in after):
+            return False
         across, along = (sum(self.work.parallel[:loop]) for loop in (line, pixel))
         steps = [(stride_along(m, s, across), stride_along(m, s, along)) for each in after for m, s in each.operands()]
         return all(a is not None and b is not None and a == size_bound(windows.pixels.rows) * b for a, b in steps)
