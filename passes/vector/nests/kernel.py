@@ -285,12 +285,10 @@ class _Kernel:
             self.scalars[result] = value_of(op.name, result.type, operands, **attributes)
 
     def _next_to(self, part: Storage) -> Storage:
-        """A slice of a result whose lines are longer than the cache line that a tile has of each: what is stored next to that is the next
-        tile's."""
-        if not part.writable or not part.ahead or len(part.sizes) < 2 or part.strides[-1] != 1:
-            return part
-        wide, line = part.sizes[-1], self.target.cache_line_bytes // element_bytes(part.element)
-        return replace(part, ahead=wide) if isinstance(wide, int) and wide <= line < part.strides[-2] else part
+        """A slice of a result that is a cache line wide, or less: what is stored next to it is the next tile's."""
+        wide = part.sizes[-1] if part.sizes else 0
+        narrow = isinstance(wide, int) and wide * element_bytes(part.element) <= self.target.cache_line_bytes
+        return replace(part, ahead=wide) if part.writable and part.ahead and narrow else part
 
     def _linear(self, op: ir.Operation) -> LinearIndex | None:
         """The result of an op that adds indices, or multiplies one by a constant."""
