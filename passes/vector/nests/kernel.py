@@ -267,7 +267,7 @@ class _Kernel:
         elif op.name == "tensor.extract_slice":
             offsets, sizes = mixed(op, "static_offsets", 1), mixed(op, "static_sizes", 2)
             source = self.storage[op.operands[0]]
-            self.storage[result] = self._next_to(source.slice([self._index(o) for o in offsets], tuple(self._size(s) for s in sizes)))
+            self.storage[result] = source.slice([self._index(o) for o in offsets], tuple(self._size(s) for s in sizes))
         elif op.name == "tensor.insert_slice":
             self._insert(op)
         elif op.name == "tensor.extract":
@@ -283,12 +283,6 @@ class _Kernel:
             attributes = attributes_of(op)
             operands = [s.value() if isinstance(s, LinearIndex) else s for s in map(self._scalar, op.operands)]
             self.scalars[result] = value_of(op.name, result.type, operands, **attributes)
-
-    def _next_to(self, part: Storage) -> Storage:
-        """A slice of a result that is a cache line wide, or less: what is stored next to it is the next tile's."""
-        wide = part.sizes[-1] if part.sizes else 0
-        narrow = isinstance(wide, int) and wide * element_bytes(part.element) <= self.target.cache_line_bytes
-        return replace(part, ahead=wide) if part.writable and part.ahead and narrow else part
 
     def _linear(self, op: ir.Operation) -> LinearIndex | None:
         """The result of an op that adds indices, or multiplies one by a constant."""
