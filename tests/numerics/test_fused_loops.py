@@ -202,7 +202,9 @@ def codes(exe: Any) -> list[str]:
 
 def check(function: Callable[..., Any], *inputs: Any, target: str) -> Any:
     exe = hloom.compile(function, *inputs, target=target, policy=IN_KERNEL)
-    expected = jax.tree.leaves(jax.jit(function)(*inputs))
+    halves = any(np.asarray(each).dtype == jnp.bfloat16 for each in inputs)
+    with jax.disable_jit(halves):  # XLA's loops leave some roundings of halves out, on some processors
+        expected = jax.tree.leaves(jax.jit(function)(*inputs))
     for found, right in zip(jax.tree.leaves(exe(*inputs)), expected, strict=True):
         if np.asarray(right).dtype.kind in "iub":
             np.testing.assert_array_equal(found, right)
