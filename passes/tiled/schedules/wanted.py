@@ -19,6 +19,7 @@ from hloom.dialects.target import TargetView
 from ...common.affine import dim_position
 from ...common.axes import Axes
 from ...common.contraction import is_contraction
+from .contraction import amx_bytes
 from .convolution import has_windows
 from .cutting import panels
 
@@ -81,7 +82,7 @@ def _fixed(axes: Axes, target: TargetView) -> dict[int, str]:
     if any(op.inputs and has_windows(op) for op in axes.ops):
         return everything
     heroes = [op for op in axes.ops if is_contraction(op)]
-    if heroes and (target.amx_bf16 or target.amx_int8):
+    if any(amx_bytes(op, target) for op in heroes):
         return {axis: "AMX takes tiles of its own" for axis in axes.tileable}
     return {axis: "an operand lies in panels" for op in heroes for axis in panels(op)}
 
