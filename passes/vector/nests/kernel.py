@@ -39,10 +39,6 @@ from ...common.tiled_function import TiledFunction, size_bound
 from ...common.winograd import is_transformed
 from ...errors import PassFailure
 from ..support.open_kernel import open_kernel
-from .amx import emit_amx
-from .amx_by_depth import emit_by_depth
-from .amx_kept import emit_kept
-from .amx_windows import amx_windows
 from .contraction import emit_contraction, takes_after
 from .contraction_loops import contraction_loop, jam_loop, loop_of_windows
 from .dense_blocks import is_dense_block, loads_rows
@@ -53,6 +49,7 @@ from .lanes import Lanes
 from .lines import lines_of
 from .narrow_dots import emit_narrow_dots
 from .nests import rows_loop, vector_loop
+from .on_tiles import emit_on_tiles
 from .panels import by_panels
 from .pools import pool_of
 from .results import follows_in_registers
@@ -419,15 +416,9 @@ class _Kernel:
         groups = LaneGroups.of(work, self.target)
         if groups is not None:
             return self._emit_lane_groups(groups, work, after)
-        on_tiles = amx_windows(work, self.target)
+        on_tiles = emit_on_tiles(work, after, self._captured, self.target, self._scratch)
         if on_tiles is not None:
-            following = after(work, fits=on_tiles.takes)
-            on_tiles.emit(following, self._captured, self._scratch)
-            return bool(following)
-        if emit_by_depth(work, self.target, self._scratch):
-            return False
-        if not is_surrounded(work) and (emit_kept(work, self.target, self._scratch) or emit_amx(work, self.target, self._scratch)):
-            return False
+            return on_tiles
         if emit_narrow_dots(work, self._captured, self.target, self._scratch):
             self.dense += 1
             return False
