@@ -20,6 +20,11 @@ NestBody = Callable[[list[LinearIndex], list[ir.Value]], list[ir.Value]]
 """The same of several loops, outermost first."""
 
 
+def bound_of(index: LinearIndex) -> LoopBound:
+    """The index as a loop's bound: a number where it is known."""
+    return index.constant if index.is_constant else index.value()
+
+
 def loop(lower: LoopBound, upper: LoopBound, step: int, carried: Sequence[ir.Value], body: Body) -> list[ir.Value]:
     """An scf.for over lower, lower + step, … below `upper`; returns the values carried last."""
     made = scf.ForOp(LinearIndex.of(lower).value(), LinearIndex.of(upper).value(), LinearIndex(constant=step).value(), carried)

@@ -179,7 +179,7 @@ def _transpose_rows(source: Operand, target: Operand, start: LinearIndex, extent
     left, side = LinearIndex.of(extent) - start, depth.form.depth
 
     def square(i: LinearIndex) -> None:
-        lanes = _live_lanes(left - i, side)
+        lanes = live_lanes(left - i, side)
 
         def at(reduced: dict[int, LinearIndex]) -> None:
             def chunk(k: LinearIndex, wide: Lanes) -> None:
@@ -230,30 +230,11 @@ def _rows(
     reduced: dict[int, LinearIndex],
 ) -> None:
     """Whole blocks of columns, all of some rows after the other."""
-    lanes, group = Lanes(count), depth.form.group
 
     def rows(k: LinearIndex, live: int) -> None:
-        def block(n: LinearIndex) -> None:
-            source, target = along(n), panel(n)
-            loads = [lanes.load(source.storage, source.at(LinearIndex(), k + j, reduced).along_lanes()) for j in range(live)]
-            loads += [splat(vector_of(count, source.storage.element), 0)] * (group - live)
-            _store_group(loads, target, k, reduced)
+        for_each(0, extent, count, lambda n: _pack_group(along(n), panel(n), LinearIndex(), Lanes(count), k, live, reduced))
 
-        for_each(0, extent, count, block)
-
-    whole = depth.extent - depth.extent % group
-    for_each(0, whole, group, lambda k: rows(k, group))
-    for k in range(whole, depth.padded, group):
-        rows(LinearIndex(constant=k), max(0, min(group, depth.extent - k)))
-
-
-def _store_group(rows: list[ir.Value], target: Operand, k: LinearIndex, reduced: dict[int, LinearIndex]) -> None:
-    """Stores rows of a panel from k on, as many as stand side by side in it."""
-    count = ir.VectorType(rows[0].type).shape[0] * len(rows)
-    while len(rows) > 1:
-        half = len(rows) // 2
-        rows = [vector.interleave(low, high) for low, high in zip(rows[:half], rows[half:])]
-    Lanes(count).store(rows[0], target.storage, target.at(LinearIndex(), k, reduced).along_lanes())
+    _each_group(depth, rows)
 
 
 def _interleave(
@@ -265,21 +246,30 @@ def _interleave(
     depth: Depth,
     reduced: dict[int, LinearIndex],
 ) -> None:
-    lanes = _live_lanes(LinearIndex.of(extent) - start, count)
-    element = source.storage.element
+    lanes = live_lanes(LinearIndex.of(extent) - start, count)
+    _each_group(depth, lambda k, live: _pack_group(source, target, start, lanes, k, live, reduced))
 
-    def load(k: LinearIndex) -> ir.Value:
-        return lanes.load(source.storage, source.at(start, k, reduced).along_lanes())
 
-    def store(k: LinearIndex, rows: list[ir.Value]) -> None:
-        _store_group(rows, target, k, reduced)
-
+def _each_group(depth: Depth, body: Callable[[LinearIndex, int], None]) -> None:
+    """`body(k, live)` of the rows that stand side by side from k on, of which so many exist, up to whole tiles."""
     group = depth.form.group
     whole = depth.extent - depth.extent % group
-    for_each(0, whole, group, lambda k: store(k, [load(k + j) for j in range(group)]))
-    zeros = splat(vector_of(count, element), 0)
+    for_each(0, whole, group, lambda k: body(k, group))
     for k in range(whole, depth.padded, group):
-        store(LinearIndex(constant=k), [load(LinearIndex(constant=j)) if j < depth.extent else zeros for j in range(k, k + group)])
+        body(LinearIndex(constant=k), max(0, min(group, depth.extent - k)))
+
+
+def _pack_group(
+    source: Operand, target: Operand, start: LinearIndex, lanes: Lanes, k: LinearIndex, live: int, reduced: dict[int, LinearIndex]
+) -> None:
+    """Stores the rows from k on, the columns from `start` on, side by side; those that do not exist are zeros."""
+    rows = [lanes.load(source.storage, source.at(start, k + j, reduced).along_lanes()) for j in range(live)]
+    rows += [splat(vector_of(lanes.count, source.storage.element), 0)] * (target.group - live)
+    count = lanes.count * len(rows)
+    while len(rows) > 1:
+        half = len(rows) // 2
+        rows = [vector.interleave(low, high) for low, high in zip(rows[:half], rows[half:])]
+    Lanes(count).store(rows[0], target.storage, target.at(LinearIndex(), k, reduced).along_lanes())
 
 
 def _transpose_pairs(
@@ -307,7 +297,7 @@ def _transpose_pairs(
     chunks(depth.extent, depth.form.depth, depth.form.depth, chunk)
 
 
-def _live_lanes(left: LinearIndex, count: int) -> Lanes:
+def live_lanes(left: LinearIndex, count: int) -> Lanes:
     """`count` lanes of which the first `left` are live."""
     if left.is_constant:
         return Lanes(count, None if left.constant >= count else static_mask(count, left.constant))

@@ -19,7 +19,7 @@ from math import prod
 from torch_mlir import ir
 from torch_mlir.dialects import arith, vector
 
-from ...common.control_flow import LoopBound, for_each
+from ...common.control_flow import LoopBound, bound_of, for_each
 from ...common.linear_index import LinearIndex, least
 from ...common.storage import Bounds, Panels, Storage, row_major
 from ...common.tiled_function import size_bound
@@ -271,11 +271,7 @@ def _within(extent: LoopBound, bounds: Bounds | None) -> tuple[LoopBound, LoopBo
         return 0, extent
     low, high = bounds
     first = max(0, low.constant) if low.is_constant else arith.maxsi(low.value(), LinearIndex().value())
-    return first, _bound(least(high, LinearIndex.of(extent)))
-
-
-def _bound(index: LinearIndex) -> LoopBound:
-    return index.constant if index.is_constant else index.value()
+    return first, bound_of(least(high, LinearIndex.of(extent)))
 
 
 def _each(ranges: Sequence[tuple[LoopBound, LoopBound]], body: Callable[[list[LinearIndex]], None], *at: LinearIndex) -> None:

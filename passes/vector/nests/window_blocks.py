@@ -22,16 +22,15 @@ from torch_mlir.dialects import arith
 
 from hloom.dialects.storage import element_bytes
 
-from ...common.control_flow import LoopBound, for_each, for_loop, nest
+from ...common.control_flow import LoopBound, bound_of, for_each, for_loop, nest
 from ...common.linear_index import LinearIndex, least
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
-from ...common.vectors import static_mask
 from .access import Access
-from .amx_panels import Format, Operand, load_tile, store_tile
+from .amx_panels import Format, Operand, live_lanes, load_tile, store_tile
 from .body import Captured
 from .lanes import Lanes
-from .nests import dynamic_mask, point_indices, whole_part
+from .nests import point_indices, whole_part
 from .packing import Scratch
 from .results import store_results
 from .window_rows import Rows, Windows
@@ -70,12 +69,6 @@ class Columns:
     width: int
     live: LinearIndex
 
-    def lanes(self, count: int) -> Lanes:
-        """The columns as lanes."""
-        if self.live.is_constant:
-            return Lanes(count, None if self.live.constant >= count else static_mask(count, self.live.constant))
-        return Lanes(count, dynamic_mask(count, self.live.value()))
-
 
 @dataclass(frozen=True)
 class Results:
@@ -96,7 +89,7 @@ class Results:
         """What becomes of rows of a block, at points of the loops."""
         points, sums, rank = [], [], len(self.work.extents)
         width = TILE if columns.width <= TILE else BLOCK
-        lanes, start = columns.lanes(width), columns.at[self.column]
+        lanes, start = live_lanes(columns.live, width), columns.at[self.column]
         for row, point in zip(rows, at):
             sums.append([Lanes(width).load(block, (row * BLOCK).along_lanes())])
             points.append(Point(lanes, point_indices(rank, {**columns.at, **point}, self.column, start, lanes), self.captured))
@@ -127,7 +120,7 @@ class Blocks:
         if count == 1:
             self._matrix(lines, replace(first, across=True), body)
         elif lines == 1 or (rows.line == count * rows.pitch and line == count * pixel):
-            self._matrix(_bound(LinearIndex.of(lines) * count), first, body)
+            self._matrix(bound_of(LinearIndex.of(lines) * count), first, body)
         else:
             self._lines(first, body)
 
@@ -141,7 +134,7 @@ class Blocks:
             def tile(row: LinearIndex) -> Tile:
                 start = least(row, last)
                 end = least(LinearIndex.of(count) - start, LinearIndex(constant=height))
-                return replace(first.row(start), fresh=_bound(row - start), end=_bound(end))
+                return replace(first.row(start), fresh=bound_of(row - start), end=bound_of(end))
 
             for_each(0, count, 2 * height, lambda m: body([tile(m), tile(m + height)]))
             return
@@ -234,7 +227,3 @@ class Blocks:
 
     def _first_row(self, tile: Tile) -> LinearIndex:
         return self.rows.offset + tile.line * self.rows.line + tile.pixel * self.rows.pitch
-
-
-def _bound(index: LinearIndex) -> LoopBound:
-    return index.constant if index.is_constant else index.value()

@@ -18,7 +18,7 @@ from math import ceil, prod
 
 from torch_mlir.dialects import arith
 
-from ...common.control_flow import LoopBound, either, for_each, nest_each
+from ...common.control_flow import LoopBound, bound_of, either, for_each, nest_each
 from ...common.linear_index import LinearIndex
 from ...common.storage import Bounds, Storage
 from ...common.tiled_function import size_bound
@@ -214,15 +214,15 @@ class WindowPanel:
         """The pixels of a line."""
         axis, channels, count = self.windows.pixels, self.windows.channels, self._pixels_of_line()
         bounds = axis.bounds or (LinearIndex(), LinearIndex(constant=count))
-        low, high = (_between(end.constant if end.is_constant else end.value(), 0, count) for end in bounds)
-        self._zeros(panel, target, _times(low, channels))
+        low, high = (_between(bound_of(end), 0, count) for end in bounds)
+        self._zeros(panel, target, bound_of(LinearIndex.of(low) * channels))
         if axis.stride == channels:
             start, length = LinearIndex.of(low) * channels, LinearIndex.of(high) - LinearIndex.of(low)
-            self._copy(panel, source + start, target + start, _times(length, channels))
+            self._copy(panel, source + start, target + start, bound_of(length * channels))
         else:
             for_each(low, high, 1, lambda w: self._copy(panel, source + w * axis.stride, target + w * channels, channels))
         behind = LinearIndex(constant=count) - LinearIndex.of(high)
-        self._zeros(panel, target + LinearIndex.of(high) * channels, _times(behind, channels))
+        self._zeros(panel, target + LinearIndex.of(high) * channels, bound_of(behind * channels))
 
     def _line(self, panel: Storage, source: LinearIndex, target: LinearIndex) -> None:
         """The windows of a line: those that reach into no zeros whole, where their taps lie side by side, others tap by tap."""
@@ -290,8 +290,3 @@ def _larger(bound: LoopBound, other: LoopBound) -> LoopBound:
     if isinstance(bound, int) and isinstance(other, int):
         return max(bound, other)
     return arith.maxsi(LinearIndex.of(bound).value(), LinearIndex.of(other).value())
-
-
-def _times(count: LoopBound | LinearIndex, factor: int) -> LoopBound:
-    product = LinearIndex.of(count) * factor
-    return product.constant if product.is_constant else product.value()
