@@ -17,6 +17,7 @@ from .artifact import Buffer
 from .bounds import REPORT
 from .custom_calls import SYMBOL, addresses, checked, is_registered
 from .errors import ArityError
+from .huge_pages import Returning, move_to_huge_pages
 from .jax_calls import JaxCalls
 from .lazy import lazy
 from .library import profile_events
@@ -97,6 +98,7 @@ class CpuDevice:
         """Where the inputs' pointers go."""
         self._run: slice | None = None
         """The same where one follows the other."""
+        self._returning = Returning(())
         self._own_kind = program.kind if program.kind in sys.modules else "numpy"
         self._fast = [(spec.numpy_dtype, spec.shape, spec) for spec in program.signature.inputs]
         places = {position: number for number, position in enumerate(program.positions)}
@@ -141,6 +143,8 @@ class CpuDevice:
         there: dict[int, tuple[Any, int]] = {}
         try:
             owners, kind = self._set_inputs(main, pointers, inputs)
+            if self._returning:
+                self._returning.look(pointers)
             if in_place:
                 there = self._updated(main, pointers, inputs, owners)
             if outputs is None:
@@ -251,12 +255,16 @@ class CpuDevice:
             self._init = self._entry("init", fixed, None)
             self._run_init(made)
         kept: dict[str, Buffer] = {}
+        as_given = []
         for kind, index in program.kept_slots():
             if kind == "init":
                 kept[f"init.{index}"] = _bytes(made[index][0])
             else:
-                kept[f"argument.{index}"] = _memory(views[index].address, self.signature.bound[index].nbytes, views[index].owner)
+                found, nbytes = views[index], self.signature.bound[index].nbytes
+                kept[f"argument.{index}"] = _memory(found.address, nbytes, found.owner)
+                as_given.append((found.address, nbytes))
         self.start(kept)
+        move_to_huge_pages(as_given)
         self._has_copies = any(found.owner is not arrays[index] for index, found in views.items())
 
     def refresh(self) -> bool:
@@ -290,6 +298,8 @@ class CpuDevice:
         unread = len(self._main.fixed)
         self._slots = [self._main.arguments.get(position, unread) for position in self.program.positions]
         self._run = _run(self._slots)
+        read = zip(self._slots, self.signature.inputs)
+        self._returning = Returning((slot, spec.nbytes) for slot, spec in read if slot != unread)
 
     def kept(self) -> Mapping[str, Buffer]:
         return self._kept
