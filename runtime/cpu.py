@@ -98,7 +98,7 @@ class CpuDevice:
         """Where the inputs' pointers go."""
         self._run: slice | None = None
         """The same where one follows the other."""
-        self._returning = Returning(())
+        self._returning: Returning | None = None
         self._own_kind = program.kind if program.kind in sys.modules else "numpy"
         self._fast = [(spec.numpy_dtype, spec.shape, spec) for spec in program.signature.inputs]
         places = {position: number for number, position in enumerate(program.positions)}
@@ -298,8 +298,9 @@ class CpuDevice:
         unread = len(self._main.fixed)
         self._slots = [self._main.arguments.get(position, unread) for position in self.program.positions]
         self._run = _run(self._slots)
-        read = zip(self._slots, self.signature.inputs)
-        self._returning = Returning((slot, spec.nbytes) for slot, spec in read if slot != unread)
+        self._returning = Returning(
+            [(-1 if slot == unread else slot, spec.nbytes) for slot, spec in zip(self._slots, self.signature.inputs)]
+        )
 
     def kept(self) -> Mapping[str, Buffer]:
         return self._kept

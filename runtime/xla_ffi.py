@@ -37,11 +37,12 @@ def _handler() -> object:
 def register(device: CpuDevice) -> int:
     """The key of the device's program, with the values that are bound now, for as long as the device lives."""
     entry, fixed, arguments, results, arena = device.frame()
-    slots = [*arguments, *results]
+    slots, sizes = [*arguments, *results], [spec.nbytes for spec in device.signature.inputs]
     key = next(_keys)
     native().hloom_ffi_add(
         ctypes.c_int64(key), ctypes.c_void_p(entry), (ctypes.c_void_p * max(1, len(fixed)))(*fixed), ctypes.c_int64(len(fixed)),
-        (ctypes.c_int64 * max(1, len(slots)))(*slots), ctypes.c_int64(len(arguments)), ctypes.c_int64(len(results)),
+        (ctypes.c_int64 * max(1, len(slots)))(*slots), (ctypes.c_uint64 * max(1, len(sizes)))(*sizes),
+        ctypes.c_int64(len(arguments)), ctypes.c_int64(len(results)),
         ctypes.c_int64(arena[0] if arena else -1), ctypes.c_size_t(arena[1] if arena else 0), ctypes.c_int64(device.calls_functions),
     )  # fmt: skip
     weakref.finalize(device, native().hloom_ffi_remove, ctypes.c_int64(key))

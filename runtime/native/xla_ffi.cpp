@@ -14,6 +14,9 @@ extern "C" {
 void *hloom_alloc(size_t bytes);
 void hloom_free(void *block, size_t bytes);
 const char *hloom_lapack_starved();
+void *hloom_returning(const int64_t *slots, const uint64_t *bytes, int64_t count);
+void hloom_returning_free(void *returning);
+void hloom_returning_look(void *returning, void *const *frame);
 }
 
 namespace {
@@ -114,6 +117,7 @@ struct Program {
   int64_t arena_slot;
   size_t arena_bytes;
   bool calls_functions;  // of Python's, perhaps (runtime/custom_calls.py)
+  std::unique_ptr<void, void (*)(void *)> returning{nullptr, hloom_returning_free};
 };
 
 // What a Python function that this thread called has raised, which is told once; null for nothing.
@@ -148,9 +152,9 @@ extern "C" {
 
 void hloom_ffi_errors(Raised function) { raised = function; }
 
-// The program of that key from now on. `slots`: of the arguments, then of the results.
-void hloom_ffi_add(int64_t key, void (*entry)(void *), void **fixed, int64_t count, int64_t *slots, int64_t arguments, int64_t results,
-                   int64_t arena_slot, size_t arena_bytes, int64_t calls_functions) {
+// The program of that key from now on. `slots`: of the arguments, then of the results. `bytes`: of the arguments.
+void hloom_ffi_add(int64_t key, void (*entry)(void *), void **fixed, int64_t count, int64_t *slots, uint64_t *bytes, int64_t arguments,
+                   int64_t results, int64_t arena_slot, size_t arena_bytes, int64_t calls_functions) {
   auto program = std::make_shared<Program>();
   program->entry = entry;
   program->fixed.assign(fixed, fixed + count);
@@ -159,6 +163,7 @@ void hloom_ffi_add(int64_t key, void (*entry)(void *), void **fixed, int64_t cou
   program->arena_slot = arena_slot;
   program->arena_bytes = arena_bytes;
   program->calls_functions = calls_functions;
+  program->returning.reset(hloom_returning(slots, bytes, arguments));
   std::unique_lock<std::shared_mutex> guard(lock);
   programs[key] = std::move(program);
 }
@@ -192,6 +197,7 @@ void *hloom_ffi_call(void *call_frame) {
   std::vector<void *> pointers(program->fixed);
   place(pointers, program->arguments, frame->arguments);
   place(pointers, program->results, frame->results);
+  if (program->returning) hloom_returning_look(program->returning.get(), pointers.data());
   void *arena = nullptr;
   if (program->arena_slot >= 0) {
     arena = hloom_alloc(program->arena_bytes);

@@ -1,13 +1,18 @@
-"""Weights that kernels read as they were given, on huge pages."""
+"""What kernels read where the caller has it, on huge pages."""
 
 import mmap
+import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 
+import jax
 import numpy as np
 import pytest
 
 import hloom
-from hloom.runtime import huge_pages
+from hloom.runtime.huge_pages import move_to_huge_pages
 
 PAGE = 2 << 20
 PRODUCT = """
@@ -18,10 +23,18 @@ func.func @main(%x: tensor<1x512xf32>, %w: tensor<512x4096xf32>) -> tensor<1x409
 """
 
 
-def _ordinary(nbytes: int) -> np.ndarray:
-    """Bytes whose ends lie within huge pages."""
+def _ordinary(nbytes: int, apart: bool = False) -> np.ndarray:
+    """Bytes whose ends lie within huge pages; `apart`: in a mapping that the system joins with no other."""
     pages = mmap.mmap(-1, nbytes + PAGE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if apart:
+        pages.madvise(mmap.MADV_DONTDUMP)
     return np.frombuffer(pages, np.uint8)[4096 : 4096 + nbytes]
+
+
+def _weights(apart: bool = False) -> np.ndarray:
+    found = _ordinary(4 * 512 * 4096, apart).view(np.float32).reshape(512, 4096)
+    found[:] = np.random.default_rng(0).standard_normal(found.shape)
+    return found
 
 
 def _huge_bytes(address: int) -> int:
@@ -37,54 +50,71 @@ def _huge_bytes(address: int) -> int:
     raise AssertionError("no mapping there")
 
 
-@pytest.fixture
-def moves(monkeypatch):
-    """The threads that move what is bound."""
-    if huge_pages._advise() is None:
-        pytest.skip("the system has no huge pages")
-    begun, move = [], huge_pages.move_to_huge_pages
-    monkeypatch.setattr("hloom.runtime.cpu.move_to_huge_pages", lambda ranges: begun.append(move(ranges)))
-    return begun
+def _moved(address: int) -> int:
+    """Bytes of huge pages there, once a thread had the time to move some."""
+    end = time.monotonic() + 5
+    while not (found := _huge_bytes(address)) and time.monotonic() < end:
+        time.sleep(0.01)
+    return found
 
 
-def test_weights_read_as_given_are_moved_and_keep_their_values(moves):
-    weights = _ordinary(4 * 512 * 4096).view(np.float32).reshape(512, 4096)
-    weights[:] = np.random.default_rng(0).standard_normal(weights.shape)
+@pytest.fixture(autouse=True)
+def _system_has_them():
+    """Asks the system itself for a move, as a kernel before 6.1 and one without free huge pages decline it."""
+    probe = _ordinary(8 * PAGE)
+    probe[:] = 1
+    move_to_huge_pages([(probe.ctypes.data, probe.nbytes)])
+    if not _moved(probe.ctypes.data):
+        pytest.skip("the system moves nothing to huge pages")
+
+
+def test_bound_weights_are_moved_and_keep_their_values():
+    weights = _weights()
     before = weights.copy()
     x = np.ones((1, 512), np.float32)
     exe = hloom.compile(PRODUCT, bind={1: weights})
-    (thread,) = moves
     first = np.asarray(exe(x))
-    thread.join()
+    assert PAGE <= _moved(weights.ctypes.data) <= weights.nbytes
     np.testing.assert_array_equal(np.asarray(exe(x)), first)
     np.testing.assert_array_equal(weights, before)
-    huge = _huge_bytes(weights.ctypes.data)
-    if not huge:
-        pytest.skip("the kernel has no MADV_COLLAPSE, or no huge page to give")
-    assert PAGE <= huge <= weights.nbytes
 
 
-def test_small_ranges_and_the_ends_of_large_ones_stay(monkeypatch):
-    asked = []
-    monkeypatch.setattr(huge_pages, "_advise", lambda: lambda start, nbytes, advice: asked.append((start, nbytes)))
-    assert huge_pages.move_to_huge_pages([(0, 2 * PAGE - 1)]) is None
-    huge_pages.move_to_huge_pages([(4096, 40 * PAGE), (100 * PAGE, PAGE)]).join()
-    assert asked == [(PAGE, 16 * PAGE), (17 * PAGE, 16 * PAGE), (33 * PAGE, 7 * PAGE)]
-
-
-def test_a_system_without_them_is_left_alone(monkeypatch):
-    monkeypatch.setattr(huge_pages, "_advise", lambda: None)
-    assert huge_pages.move_to_huge_pages([(0, 40 * PAGE)]) is None
-
-
-def test_inputs_are_moved_that_come_again_and_again(moves, monkeypatch):
-    asked = []
-    monkeypatch.setattr(huge_pages, "move_to_huge_pages", asked.append)
+def test_inputs_are_moved_that_come_again_and_again():
     exe = hloom.compile(PRODUCT)
-    x, weights, others = np.ones((1, 512), np.float32), *(np.ones((512, 4096), np.float32) for _ in range(2))
+    x, first, second = np.ones((1, 512), np.float32), _weights(apart=True), _weights()
     for call in range(20):
-        exe(x, (weights, others)[call % 2])
-    assert asked == []
+        exe(x, (first, second)[call % 2])
+    for _ in range(20):
+        exe(x, second)
+    assert _moved(second.ctypes.data)
+    assert not _huge_bytes(first.ctypes.data)
+
+
+def test_so_are_jaxs():
+    exe = hloom.compile(PRODUCT)
+    x, weights = (jax.dlpack.from_dlpack(array) for array in (np.ones((1, 512), np.float32), _weights()))
     for _ in range(20):
         exe(x, weights)
-    assert asked == [[(weights.ctypes.data, weights.nbytes)]]
+    assert _moved(weights.unsafe_buffer_pointer())
+
+
+def test_small_ranges_stay():
+    small = _ordinary(2 * PAGE - 1, apart=True)
+    small[:] = 1
+    move_to_huge_pages([(small.ctypes.data, small.nbytes)])
+    time.sleep(0.1)
+    assert not _huge_bytes(small.ctypes.data)
+
+
+def test_nothing_is_moved_for_who_wants_none(tmp_path):
+    code = f"""
+import sys, time
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+from test_huge_pages import _huge_bytes, _weights, move_to_huge_pages
+weights = _weights()
+move_to_huge_pages([(weights.ctypes.data, weights.nbytes)])
+time.sleep(0.5)
+sys.exit(_huge_bytes(weights.ctypes.data) != 0)
+"""
+    for wish, moved in (("0", 0), ("1", 1)):
+        assert subprocess.run([sys.executable, "-c", code], env={**os.environ, "HLOOM_HUGE_PAGES": wish}).returncode == moved
