@@ -42,6 +42,7 @@ from .dense_blocks import is_dense_block
 from .few_rows import STREAMED_ROWS, is_shallow, streams
 from .lanes import Lanes, Rep
 from .nests import chunks, lane_count, point_indices, whole_part
+from .near_panel import prefetch_near
 from .next_panel import prefetch_behind
 from .next_rows import prefetch_rows
 from .next_tile import Asked, prefetch_pixels
@@ -403,7 +404,7 @@ class _Contraction:
             loops = [*loops[:-1], self.shared.in_turns(loops[-1])]
 
         def inits() -> list[ir.Value]:
-            points = [self._point(fixed, first, _columns_of(part), row + u, []) for u in range(rows) for first, part in parts]
+            points = [self._point(fixed, first, part.columns, row + u, []) for u in range(rows) for first, part in parts]
             return [point.lanes.widen(point.init(work, number)) for point in points for number in range(outputs)]
 
         def step(indices: list[LinearIndex], values: list[ir.Value]) -> list[ir.Value]:
@@ -429,7 +430,7 @@ class _Contraction:
             self.asked.before_sums(self._point(fixed, start, lanes, row, []).indices, rows, columns)
         totals = self._total(loops, parts[0][1], rows * len(parts), inits, step)
         for place, (u, (first, part)) in enumerate(product(range(rows), parts)):
-            point = self._point(fixed, first, _columns_of(part), row + u, [])
+            point = self._point(fixed, first, part.columns, row + u, [])
             store_results([point], work, [totals[place * outputs : (place + 1) * outputs]], self.after)
 
     def _unrolled(self, loops: list[Taps]) -> list[Taps]:
@@ -446,6 +447,7 @@ class _Contraction:
     def _prefetch(self, point: Point, rows: int, columns: int, summed: dict[int, Taps]) -> None:
         """Prefetches at a step of a block's sums what other blocks read after it."""
         assert self.jam is not None
+        prefetch_near(self.work, self.jam, point, summed, self.target, self.inside)
         prefetch_behind(self.work, self.jam, rows, point, summed, self.target, self.inside)
         prefetch_rows(self.work, self.vector, self.jam, rows, point, summed, self.target)
         if self.asked is not None:
@@ -493,8 +495,3 @@ class _Contraction:
             ):
                 loops |= {outer: (0, 1), inner: (0, self.work.extents[outer] * self.work.extents[inner])}
         return list(loops.values())
-
-
-def _columns_of(lanes: Lanes) -> Lanes:
-    """One lane for each column."""
-    return lanes.columns if isinstance(lanes, SpareLanes) else lanes

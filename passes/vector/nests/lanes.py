@@ -67,6 +67,11 @@ class Lanes:
     block: Block | None = field(default=None, compare=False)
     """What they are part of, where more is known of that than of a row of neighbours."""
 
+    @property
+    def columns(self) -> Lanes:
+        """One lane for each column."""
+        return self
+
     def type(self, element: ir.Type) -> ir.Type:
         """The type of one element a lane."""
         return lanes_of(self.count, element)

@@ -43,7 +43,7 @@ def prefetch_behind(work: Work, jam: int, rows: int, point: Point, summed: Mappi
         if not isinstance(source, Storage) or source.writable or stride_along(m, source, jam) != 0:
             continue
         wide, size = point.lanes.count, element_bytes(source.element)
-        total = _steps_of_panel(work, m, source, summed, wide)
+        total = steps_of_panel(work, m, source, summed, wide)
         steps = inside or total
         panels = 2 if len(loops) == 1 else _WITH_PIXELS
         if total is None or steps is None or panels * steps * wide * size > target.l2_bytes:
@@ -62,7 +62,7 @@ def prefetch_behind(work: Work, jam: int, rows: int, point: Point, summed: Mappi
             memref.prefetch(source.base, [(first + behind).address_in(source.base)], False, near, True)
 
 
-def _steps_of_panel(work: Work, m: ir.AffineMap, source: Storage, summed: Iterable[int], wide: int) -> int | None:
+def steps_of_panel(work: Work, m: ir.AffineMap, source: Storage, summed: Iterable[int], wide: int) -> int | None:
     """How many lines of `wide` elements the loops pass over, which lie one behind the other; None where they do not."""
     along = {d: stride_along(m, source, d) or 0 for d in summed if work.extents[d] != 1}
     steps = 1

@@ -53,7 +53,6 @@ class SpareLanes(Lanes):
 
     @property
     def columns(self) -> Lanes:
-        """One lane for each column."""
         return Lanes(self.count, self.mask)
 
     def type(self, element: ir.Type) -> ir.Type:
