@@ -41,8 +41,8 @@ from .deep_sums import lines_inside, steps_inside, store_inits
 from .dense_blocks import is_dense_block
 from .few_rows import STREAMED_ROWS, is_shallow, streams
 from .lanes import Lanes, Rep
-from .nests import chunks, lane_count, point_indices, whole_part
 from .near_panel import prefetch_near
+from .nests import chunks, lane_count, point_indices, whole_part
 from .next_panel import prefetch_behind
 from .next_rows import prefetch_rows
 from .next_tile import Asked, prefetch_pixels
