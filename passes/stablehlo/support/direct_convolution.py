@@ -18,7 +18,7 @@ from ...library_calls.conv import ELEMENTS, Conv, conv_of
 from .build import element_of
 from .dimensions import ConvDims
 from .line_convolution import has_lines, is_product, line_length, suits_lines
-from .panels import on_tiles
+from .panels import lane_elements, on_tiles
 
 _ELEMENTS = (*ELEMENTS, "f64", "i8", "ui8", "i16", "i32")
 WINOGRAD_BLOCK = 32
@@ -28,6 +28,8 @@ _FEWEST_FEATURES = 3
 _FEWEST_ON_TILES, _LEAST_DEPTH_ON_TILES = 4, 32
 """Features of a group that AMX multiplies, and their depth: of fewer, tiles are nearly empty."""
 _LEAST_CHANNELS, _LEAST_FEATURES = 8, 16
+_LEAST_ROWS_BY_DEPTH = 8
+"""Channels of a group whose gradient by weights AMX sums."""
 _LINE = 16
 """Channels that are transformed together."""
 _TRANSFORM = 8
@@ -49,8 +51,8 @@ def direct_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
 
     Its features are at least a vector of sums, in each group or as groups of one channel or few. Fewer floats, of which lanes stay idle,
     where lines of pixels would not suit either, windows far apart and short lines, or would cost more with their conversions; and what AMX
-    multiplies. Groups of the batch, as the gradient by the weights of a grouped convolution has them, are of one
-    channel or few.
+    multiplies. Groups of the batch, as the gradient by the weights of a grouped convolution has them, are of one channel or few, or fill
+    tiles.
     """
     batch_groups = integer(op, "batch_group_count") if op.name == "stablehlo.convolution" else 1
     conv = conv_of(op, _ELEMENTS, (batch_groups,)) if target.kind == "cpu" else None
@@ -61,12 +63,18 @@ def direct_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
     if alone or shares_lanes(op, conv, target):
         return conv if features >= lanes else None
     if batch_groups > 1:
-        return None
+        return conv if _is_by_depth_on_tiles(op, conv, batch_groups) else None
     each, floats = features // conv.groups, isinstance(element_of(op.operands[0]), ir.FloatType)
     if on_tiles(op) and each >= _FEWEST_ON_TILES and prod(conv.filter[1:]) >= _LEAST_DEPTH_ON_TILES:
         return conv
     few = floats and (conv.groups == 1 or each >= _FEWEST_FEATURES)
     return conv if each >= lanes or (few and (suits_lines(op, target) is None or _idles_cheaper(op, conv, target))) else None
+
+
+def _is_by_depth_on_tiles(op: ir.Operation, conv: Conv, batch_groups: int) -> bool:
+    """Whether AMX multiplies the groups of a gradient by weights, whose images and pixels are the depth (amx_by_depth.py)."""
+    rows, columns, depth = conv.output[0], conv.output[1] // batch_groups, prod(conv.filter[1:])
+    return on_tiles(op) and lane_elements(op) == 2 and rows >= _LEAST_ROWS_BY_DEPTH and min(columns, depth // 2) >= _LEAST_FEATURES
 
 
 def _idles_cheaper(op: ir.Operation, conv: Conv, target: TargetView) -> bool:

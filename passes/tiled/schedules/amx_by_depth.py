@@ -12,6 +12,7 @@ from hloom.dialects.target import TargetView
 
 from ...common.affine import dim_position
 from ...common.axes import Axes, TileOp, even_size
+from ...common.linear_index import LinearIndex, linear_results
 from .contraction import amx_bytes
 from .cutting import cut, innermost
 
@@ -30,7 +31,8 @@ def amx_by_depth_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[
     of = hero.axes.index
     right = {hero.axes[d] for m in hero.maps[1:2] for d in map(dim_position, m.results) if d is not None}
     taps = [axis for axis in output if axis not in (row, column) and axis not in right]
-    if row in right or not hero.parallel[of(row)] or axes.extent[row] < _LEAST_ROWS:
+    rows = axes.extent[row] * (prod(axes.extent[axis] for axis in taps[-1:]) if _lies_beside(hero, row, taps) else 1)
+    if row in right or not hero.parallel[of(row)] or rows < _LEAST_ROWS:
         return None
     sizes = {axis: 1 for axis in output if axis not in (row, column) and axis in axes.tileable and axis not in taps[-1:]}
     along = prod(axes.extent[axis] for axis in taps[-1:])
@@ -40,6 +42,14 @@ def amx_by_depth_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[
         cut(sizes, axes, [axis], size)
     order = [*(axis for axis in output if axis not in (row, column)), column, row]
     return {axis: sizes[axis] for axis in order if axis in sizes}
+
+
+def _lies_beside(hero: TileOp, row: int, taps: list[int]) -> bool:
+    """Whether the last taps read neighbours that lie side by side, all rows of each, and follow each other so among the results."""
+    loops = [hero.axes.index(axis) for axis in (*taps[-1:], row)]
+    moves = linear_results(hero.maps[0], [LinearIndex({loop: 1}) for loop in range(len(hero.axes))]) or []
+    output = [hero.axes[p] for p in map(dim_position, hero.output_maps[0].results) if p is not None]
+    return len(loops) == 2 and len(moves) > 1 and moves[-2].coefficient(loops[0]) == 1 and output[-3:-1] == [taps[-1], row]
 
 
 def _even(extent: int, most: int) -> int:

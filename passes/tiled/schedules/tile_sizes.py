@@ -62,10 +62,8 @@ def scheduled(axes: Axes, target: TargetView) -> dict[int, int]:
     if heroes:
         hero = max(heroes, key=lambda op: op.points)
         by_lines = has_windows(hero) or has_groups_in_lanes(hero)
-        on_tiles = amx_by_depth_schedule(hero, axes, target) or (amx_windows_schedule(hero, axes, target) if by_lines else None)
-        if on_tiles is not None:
-            return on_tiles
-        return convolution_schedule(hero, axes, target) if by_lines else contraction_schedule(hero, axes, target)
+        schedules = [amx_by_depth_schedule, *([amx_windows_schedule, convolution_schedule] if by_lines else [contraction_schedule])]
+        return next(sizes for schedule in schedules if (sizes := schedule(hero, axes, target)) is not None)
     reductions = [op for op in ops if not all(op.parallel) and not repeated_by_tiles(op, axes)]
     windows = [op for op in reductions if op.inputs and has_windows(op) and any(op.parallel) and not (_sums_rows(op) or _sums_columns(op))]
     if windows:

@@ -3,16 +3,18 @@
     W[kh, kw, c, f] += X[b, oh + kh, ow + kw, c] * G[b, oh, ow, f]
 
     for parts of the depth (some lines, or steps, of all outer loops):
-      B = pairs of steps of G side by side
-      for taps: A = Xᵀ at the tap;  S[tap, c, f] += A B, by blocks of 32 × 32
-    W = S
+      A = Gᵀ
+      for taps: B = pairs of steps of X at the tap;  S[tap, f, c] += A B, by blocks of 32 × 32
+    W = S, with the last two dims in turn
 
-A part is as long as keeps a panel of columns in the first cache. Squares of A are transposed in registers; steps that lie on zeros around
-the image are zeros of A. Sums of all rows and columns of a tile stay in a buffer, filled up to whole blocks.
+To transpose takes some times as long as to pair neighbours: the operand that has fewer elements of a step, of all taps, is transposed, X
+where that is it. Taps whose elements lie side by side, as those of few channels do, are rows together where these fill blocks better.
+A part is as long as keeps a panel of columns in the first cache. Sums of all rows and columns of a tile stay in a buffer, filled up to
+whole blocks. How steps become tiles is told in depth_operands.py.
 
 Must hold: the target has amx_bf16; sums start from zero. Declined (other code then computes the sums): other bodies and types, operands
-whose rows or columns are not contiguous, steps of the right operand that do not lie in one piece, few rows, columns or steps, taps
-along more than two dims, panels that the cache does not hold.
+whose rows or columns are not contiguous, a right operand of which not all elements exist, few rows, columns or steps, panels that the cache
+does not hold.
 """
 
 from __future__ import annotations
@@ -25,20 +27,21 @@ from torch_mlir.dialects import arith
 
 from hloom.dialects.target import TargetView
 
-from ...common.control_flow import for_each, for_loop, nest_each
+from ...common.control_flow import LoopBound, for_each, for_loop, nest_each
 from ...common.linear_index import LinearIndex, linear_results
-from ...common.storage import Bounds, Storage, row_major
+from ...common.storage import Storage, row_major
 from ...common.tiled_function import size_bound
-from ...common.vectors import broadcast, splat, vector_of
+from ...common.vectors import broadcast, splat
 from .access import Access
 from .amx import LEAST_COLUMNS, formats
-from .amx_panels import BF16, Depth, Operand, load_sums, load_tile, pack_blocks, store_tile
+from .amx_panels import BF16, Depth, Operand, live_lanes, load_sums, load_tile, store_tile
+from .depth_operands import BLOCK, ByDepth, Point, Steps
 from .lanes import Lanes
-from .nests import chunks, dynamic_mask
+from .nests import chunks
 from .packing import Scratch, transpose_square
 from .work import Work, starts_from_zero
 
-_TILE, _BLOCK = 16, 32
+_TILE = 16
 _PART = 512
 """Steps of depth, about: of so many a panel of columns fills half of the first cache."""
 _LEAST_ROWS, _LEAST_STEPS = 8, 32
@@ -57,20 +60,23 @@ def emit_by_depth(work: Work, target: TargetView, scratch: Scratch) -> bool:
 
 @dataclass(frozen=True)
 class _Plan:
-    """`steps`: the loops of the depth, of which those before the last are walked one by one but for the one before it, whose `lines` of the
-    last are part of a panel; `taps`: the parallel loops that only the left operand moves along, beside its rows; `outer`: the others.
-    `bounds`: the left operand's dims of which not all elements exist, as indices of loops."""
+    """`steps`: a part of the depth, along the last of its loops, or the last two; the others are `walked` one by one. `row`, `column`: the
+    loops of the elements of a step; `taps`: the parallel loops that only the left operand moves along, beside its rows; `outer`: the
+    others."""
 
-    left: Access
-    right: Access
+    left: ByDepth
+    right: ByDepth
     out: Access
     row: int
     column: int
     taps: list[int]
     outer: list[int]
-    steps: list[int]
-    lines: int
-    bounds: list[tuple[LinearIndex, Bounds]]
+    walked: list[int]
+    steps: Steps
+
+    def turns_right(self, extents: list[LoopBound]) -> bool:
+        """Whether the right operand is transposed, and the left one paired, for each tap."""
+        return prod(size_bound(extents[d]) for d in self.taps) * self.left.wide > self.right.wide
 
 
 def _plan(work: Work, target: TargetView) -> _Plan | None:
@@ -82,33 +88,58 @@ def _plan(work: Work, target: TargetView) -> _Plan | None:
         return None
     a, b, moving = left.strides, right.strides, [d for d in loops if extents[d] != 1]
     parallel, steps = [d for d in moving if work.parallel[d]], [d for d in moving if not work.parallel[d]]
-    rows = [d for d in parallel if a[d] == 1 and not b[d] and size_bound(extents[d]) >= _LEAST_ROWS]
+    rows = [d for d in parallel if a[d] == 1 and not b[d]]
     columns = [d for d in parallel if b[d] == 1 and out.strides[d] == 1 and not a[d] and size_bound(extents[d]) >= LEAST_COLUMNS]
     if len(rows) != 1 or len(columns) != 1 or not steps or not all(isinstance(extents[d], int) and a[d] and b[d] for d in steps):
         return None
-    steps.sort(key=lambda d: -b[d])
-    last = steps[-1]
-    taps = [d for d in parallel if a[d] and not b[d] and d != rows[0]]
-    others = [d for d in parallel if d not in (*taps, rows[0], columns[0])]
+    row, column = rows[0], columns[0]
+    taps = [d for d in parallel if a[d] and not b[d] and d != row]
+    others = [d for d in parallel if d not in (*taps, row, column)]
     indices = linear_results(work.maps[0], [LinearIndex({d: 1}) for d in loops])
     if indices is None or any(not isinstance(extents[d], int) for d in taps[:-1]):
         return None
     bounds = [(index, pair) for index, pair in zip(indices, left.storage.bounds) if pair is not None]
-    whole = size_bound(extents[last])
-    follow = len(steps) > 1 and b[steps[-2]] == whole * b[last]
-    lines = min(size_bound(extents[steps[-2]]), max(1, _PART // whole)) if follow else 1
-    plan = _Plan(left, right, out, rows[0], columns[0], taps, others, steps, lines, bounds)
-    depth = min(whole, _PART) * lines
-    high, wide = (ceil(size_bound(extents[d]) / _BLOCK) * _BLOCK for d in (plan.row, plan.column))
-    nbytes = 2 * (high + wide) * (depth + _BLOCK) + 4 * prod(size_bound(extents[d]) for d in taps) * high * wide
-    return plan if prod(size_bound(extents[d]) for d in steps) >= _LEAST_STEPS and nbytes <= target.tile_bytes else None
+    beside, each = _beside(work, left, out, row, taps), size_bound(extents[row])
+    rows_of = ByDepth(left, extents[row] if beside is None else each * size_bound(extents[beside]), bounds, beside, each)
+    steps.sort(key=lambda d: -b[d])
+    columns_of, taps = ByDepth(right, extents[column], []), [d for d in taps if d != beside]
+    plan = _Plan(rows_of, columns_of, out, row, column, taps, others, *_parts(steps, extents))
+    high, wide, count = plan.left.wide, plan.right.wide, prod(size_bound(extents[d]) for d in plan.taps)
+    nbytes = 2 * (high + wide) * (min(plan.steps.count, _PART) + BLOCK) + 4 * count * high * wide
+    enough = size_bound(rows_of.extent) >= _LEAST_ROWS and prod(size_bound(extents[d]) for d in steps) >= _LEAST_STEPS
+    return plan if enough and nbytes <= target.tile_bytes else None
+
+
+def _parts(steps: list[int], extents: list[LoopBound]) -> tuple[list[int], Steps]:
+    """The loops that are walked one by one, and a part of the others: whole lines where there are several and these are short."""
+    *walked, last = steps
+    line = size_bound(extents[last])
+    if not walked or 2 * line > _PART:
+        return walked, Steps(None, last, 1, line)
+    across = walked.pop()
+    some = Steps(across, last, 1, line)
+    return walked, replace(some, lines=min(size_bound(extents[across]), _PART // some.pitch))
+
+
+def _beside(work: Work, left: Access, out: Access, row: int, taps: list[int]) -> int | None:
+    """The loop of taps that lie side by side with the rows, in the left operand and among the results, where all of them fill blocks better
+    than those of each tap."""
+    extent = work.extents[row]
+    for tap in taps:
+        count = work.extents[tap]
+        if not isinstance(extent, int) or not isinstance(count, int) or left.strides[tap] != extent:
+            continue
+        if out.strides[tap] == extent * out.strides[row] and ceil(count * extent / BLOCK) < count * ceil(extent / BLOCK):
+            return tap
+    return None
 
 
 class _Product:
     def __init__(self, work: Work, plan: _Plan, scratch: Scratch):
         self.work, self.plan, self.scratch = work, plan, scratch
-        self.high, self.wide = (ceil(size_bound(work.extents[d]) / _BLOCK) * _BLOCK for d in (plan.row, plan.column))
         self.taps = [size_bound(work.extents[d]) for d in plan.taps]
+        self.right_turned = plan.turns_right(work.extents)
+        self.turned, self.paired = (plan.right, plan.left) if self.right_turned else (plan.left, plan.right)
         self.kept: dict[str, Storage] = {}
         """Buffers that all parts share, the longest of which comes first."""
 
@@ -126,62 +157,64 @@ class _Product:
         outer = self.plan.outer
         nest_each([self.work.extents[d] for d in outer], lambda indices: self._sum(dict(zip(outer, indices))))
 
-    def _sum(self, fixed: dict[int, LinearIndex]) -> None:
+    def _sum(self, fixed: Point) -> None:
         plan, extents = self.plan, self.work.extents
-        sums = self.scratch((*self.taps, self.high, self.wide), self.plan.out.storage.element)
-        self._zeros(sums, prod(self.taps) * self.high * self.wide)
-        *walked, last = plan.steps
-        inner = [last] if plan.lines == 1 else [walked.pop(), last]
-        whole = prod(size_bound(extents[d]) for d in inner)
-        step = _PART if plan.lines == 1 else plan.lines * size_bound(extents[last])
+        sums = self.scratch((*self.taps, self.turned.wide, self.paired.wide), plan.out.storage.element)
+        self._zeros(sums, prod(self.taps) * self.turned.wide * self.paired.wide)
+        steps, loop = plan.steps, plan.steps.along if plan.steps.across is None else plan.steps.across
+        whole = size_bound(extents[loop])
+        each = min(whole, _PART) if steps.across is None else steps.lines
 
-        def part(at: dict[int, LinearIndex], first: LinearIndex, count: int) -> None:
+        def part(at: Point, first: LinearIndex, count: int) -> None:
             """Steps from the first on, of a line or of whole lines."""
-            line = {last: first} if plan.lines == 1 else {inner[0]: first}
-            self._part({**fixed, **at, **line}, sums, count)
+            some = replace(steps, line=count) if steps.across is None else replace(steps, lines=count)
+            self._part({**fixed, **at, loop: first}, sums, some)
 
         def parts(indices: list[LinearIndex]) -> None:
-            at = dict(zip(walked, indices))
-            unit = 1 if plan.lines == 1 else size_bound(extents[last])
-            end, each = whole // unit, step // unit
-            for_each(0, end // each * each, each, lambda first: part(at, first, step))
-            if end % each:
-                part(at, LinearIndex(constant=end // each * each), end % each * unit)
+            at = dict(zip(plan.walked, indices))
+            end = whole // each * each
+            for_each(0, end, each, lambda first: part(at, first, each))
+            if end < whole:
+                part(at, LinearIndex(constant=end), whole - end)
 
-        nest_each([extents[d] for d in walked], parts)
-        self._results(sums, fixed)
+        nest_each([extents[d] for d in plan.walked], parts)
+        if self.right_turned:
+            self._turned_results(sums, fixed)
+        else:
+            self._results(sums, fixed)
 
-    def _part(self, at: dict[int, LinearIndex], sums: Storage, count: int) -> None:
-        """Adds the products of so many steps, from a point of the loops of the depth on."""
-        plan, extents = self.plan, self.work.extents
-        last = plan.steps[-1]
-        source = Operand(plan.right.storage, plan.right.at(at), 1, plan.right.strides[last])
-        depth = Depth({}, count, BF16)
-        panels = Depth({0: self.wide // _BLOCK}, count, BF16).panel_of_columns(self._shared("columns"), source.storage.element, _BLOCK)
-        each = panels.reduced[0] // _BLOCK
-        columns = extents[plan.column]
+    def _part(self, at: Point, sums: Storage, steps: Steps) -> None:
+        """Adds the products of some steps, from a point of the loops of the depth on."""
+        depth, element = Depth({}, steps.count, BF16), self.plan.left.access.storage.element
+        panels = Depth({0: self.paired.wide // BLOCK}, steps.count, BF16).panel_of_columns(self._shared("columns"), element, BLOCK)
+        pitch = (depth.padded // BLOCK + 1 | 1) * BLOCK  # an odd number of cache lines
+        turned = self._shared("rows")((self.turned.wide, pitch), element)
+        rows = Operand(turned, turned.offset, pitch, 1)
 
         def panel(n: LinearIndex) -> Operand:
-            return Operand(panels.storage, panels.offset + n * each, panels.across, 1, {}, panels.pairs, panels.group)
-
-        pack_blocks(source, panel, columns, _BLOCK, depth)
-        line = min(count, size_bound(extents[last])) if plan.lines > 1 else count
-        pitch = (depth.padded // _BLOCK + 1 | 1) * _BLOCK  # an odd number of cache lines
-        turned = self._shared("rows")((self.high, pitch), plan.left.storage.element)
+            return replace(panels, offset=panels.offset + n * (panels.reduced[0] // BLOCK), reduced={})
 
         def tap(indices: list[LinearIndex]) -> None:
-            point = {**at, **dict(zip(plan.taps, indices))}
-            self._turn(point, turned, pitch, count // line, line)
+            point = {**at, **dict(zip(self.plan.taps, indices))}
+            if self.right_turned:
+                self.paired.pair(point, steps, panel, depth)
+            else:
+                self.turned.turn(point, steps, turned, pitch)
             of_tap = sums.offset + sum((index * stride for index, stride in zip(indices, sums.strides)), LinearIndex())
-            rows = Operand(turned, turned.offset, pitch, 1)
-            for_each(0, self.wide, _BLOCK, lambda n: self._columns(rows, panel(n), of_tap + n, sums, depth))
+            for_each(0, self.paired.wide, BLOCK, lambda n: self._columns(rows, panel(n), of_tap + n, sums, depth))
 
-        nest_each([extents[d] for d in plan.taps], tap)
+        if self.right_turned:
+            self.turned.turn(at, steps, turned, pitch)
+        else:
+            self.paired.pair(at, steps, panel, depth)
+        nest_each([self.work.extents[d] for d in self.plan.taps], tap)
 
     def _columns(self, rows: Operand, panel: Operand, start: LinearIndex, sums: Storage, depth: Depth) -> None:
+        wide = self.paired.wide
+
         def block(m: LinearIndex) -> None:
-            places = [start + (m + i) * self.wide + j for i in (0, _TILE) for j in (0, _TILE)]
-            totals = [load_sums(sums, place, self.wide, BF16) for place in places]
+            places = [start + (m + i) * wide + j for i in (0, _TILE) for j in (0, _TILE)]
+            totals = [load_sums(sums, place, wide, BF16) for place in places]
 
             def step(k: LinearIndex, totals: list[ir.Value]) -> list[ir.Value]:
                 left = [load_tile(rows, rows.at(m + i, k, {}), BF16) for i in (0, _TILE)]
@@ -190,61 +223,11 @@ class _Product:
                 return [BF16.multiply(x, y, c) for (x, y), c in zip(pairs, totals)]
 
             for place, total in zip(places, for_loop(0, depth.padded, BF16.depth, totals, step)):
-                store_tile(total, sums, place, self.wide)
+                store_tile(total, sums, place, wide)
 
-        for_each(0, self.high, _BLOCK, block)
+        for_each(0, self.turned.wide, BLOCK, block)
 
-    def _turn(self, at: dict[int, LinearIndex], turned: Storage, pitch: int, lines: int, line: int) -> None:
-        """The rows of so many lines of steps, each a row of the panel: squares are transposed in registers. What lies behind the last step
-        is zero, as a step is that does not exist, and what a square has beyond its line, which the next one overwrites."""
-        plan = self.plan
-        steps, extent = plan.steps, self.work.extents[plan.row]
-        apart = 0 if plan.lines == 1 else plan.left.strides[steps[-2]]
-        start, step = plan.left.at(at), plan.left.strides[steps[-1]]
-
-        def of_line(index: LinearIndex) -> None:
-            point = at if plan.lines == 1 else {**at, steps[-2]: at[steps[-2]] + index}
-            here, there = start + index * apart, turned.offset + index * line
-
-            def square(k: LinearIndex, c: LinearIndex, live: int) -> None:
-                lanes = self._lanes(LinearIndex.of(extent) - c)
-                loads = [self._step(point, k + i, lanes, here + (k + i) * step + c) for i in range(live)]
-                loads += [zeros] * (_BLOCK - live)
-                for number, value in enumerate(transpose_square(loads)):
-                    Lanes(_BLOCK).store(value, turned, (there + (c + number) * pitch + k).along_lanes())
-
-            whole = line - line % _BLOCK
-            for_each(0, whole, _BLOCK, lambda k: for_each(0, self.high, _BLOCK, lambda c: square(k, c, _BLOCK)))
-            if whole < line:
-                for_each(0, self.high, _BLOCK, lambda c: square(LinearIndex(constant=whole), c, line - whole))
-
-        zeros = splat(vector_of(_BLOCK, plan.left.storage.element), 0)
-        for_each(0, lines, 1, of_line)
-        behind = turned.offset + lines * line
-        for_each(0, self.high, 1, lambda i: Lanes(_BLOCK).store(zeros, turned, (behind + i * pitch).along_lanes()))
-
-    def _step(self, at: dict[int, LinearIndex], k: LinearIndex, lanes: Lanes, address: LinearIndex) -> ir.Value:
-        """The rows at a step of a line; zeros where it does not exist."""
-        last, exists = self.plan.steps[-1], None
-        point = {**at, last: at.get(last, LinearIndex()) + k} if self.plan.lines == 1 else {**at, last: k}
-        for index, (low, high) in self.plan.bounds:
-            place = sum((point[d] * step for d, step in index.terms.items() if d in point), LinearIndex(constant=index.constant))
-            for less, bound in ((arith.CmpIPredicate.sge, low), (arith.CmpIPredicate.slt, high)):
-                inside = arith.cmpi(less, place.value(), bound.value())
-                exists = inside if exists is None else arith.andi(exists, inside)
-        if exists is not None:
-            mask = broadcast(exists, lanes.count)
-            lanes = Lanes(lanes.count, mask if lanes.mask is None else arith.andi(mask, lanes.mask))
-        return lanes.load(self.plan.left.storage, address.along_lanes())
-
-    def _lanes(self, left: LinearIndex) -> Lanes:
-        extent = self.work.extents[self.plan.row]
-        if isinstance(extent, int) and extent == self.high:
-            return Lanes(_BLOCK)
-        live = arith.maxsi(left.value(), LinearIndex().value())
-        return Lanes(_BLOCK, dynamic_mask(_BLOCK, live))
-
-    def _results(self, sums: Storage, fixed: dict[int, LinearIndex]) -> None:
+    def _results(self, sums: Storage, fixed: Point) -> None:
         plan, extents = self.plan, self.work.extents
 
         def row(indices: list[LinearIndex]) -> None:
@@ -254,9 +237,29 @@ class _Product:
             def chunk(n: LinearIndex, lanes: Lanes) -> None:
                 lanes.store(lanes.load(sums, (source + n).along_lanes()), plan.out.storage, (start + n).along_lanes())
 
-            chunks(extents[plan.column], _BLOCK, _TILE, chunk)
+            chunks(extents[plan.column], BLOCK, _TILE, chunk)
 
-        nest_each([extents[d] for d in (*plan.taps, plan.row)], row)
+        nest_each([*(extents[d] for d in plan.taps), plan.left.extent], row)
+
+    def _turned_results(self, sums: Storage, fixed: Point) -> None:
+        """The sums of columns by rows, transposed in squares of 16 × 16."""
+        plan, extents = self.plan, self.work.extents
+        less, rows, columns = arith.CmpIPredicate.slt, LinearIndex.of(plan.left.extent), LinearIndex.of(extents[plan.column])
+        all_exist, full = (extent.is_constant and extent.constant % _TILE == 0 for extent in (rows, columns))
+
+        def tap(indices: list[LinearIndex]) -> None:
+            at = {**fixed, **dict(zip(plan.taps, indices))}
+
+            def square(c: LinearIndex, f: LinearIndex) -> None:
+                lanes = Lanes(_TILE) if full else live_lanes(columns - f, _TILE)
+                loads = [Lanes(_TILE).load(sums, sums.address([*indices, f + i, c]).along_lanes()) for i in range(_TILE)]
+                for i, value in enumerate(transpose_square(loads)):
+                    own = lanes if all_exist else lanes.where(broadcast(arith.cmpi(less, (c + i).value(), rows.value()), _TILE))
+                    own.store(value, plan.out.storage, (plan.out.at({**at, plan.row: c + i}) + f).along_lanes())
+
+            for_each(0, plan.left.extent, _TILE, lambda c: for_each(0, extents[plan.column], _TILE, lambda f: square(c, f)))
+
+        nest_each([extents[d] for d in plan.taps], tap)
 
     def _zeros(self, sums: Storage, count: int) -> None:
         def chunk(start: LinearIndex, lanes: Lanes) -> None:

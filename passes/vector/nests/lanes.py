@@ -226,6 +226,10 @@ class Lanes:
         """`yes` in the lanes where `condition` holds (None: in all), `no` in the others."""
         return yes if condition is None else arith.select(condition, yes, no)
 
+    def where(self, mask: ir.Value) -> Lanes:
+        """As many lanes, of which those are live that the mask holds in, too."""
+        return replace(self, mask=mask if self.mask is None else arith.andi(mask, self.mask), live=0)
+
     def where_live(self, condition: ir.Value) -> ir.Value:
         """Where `condition` holds in a lane that is live."""
         return condition if self.mask is None else arith.andi(condition, self._mask_of_lanes(self.mask))
