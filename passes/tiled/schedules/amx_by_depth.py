@@ -1,12 +1,12 @@
 """The schedule of products of operands that both lie by depth, which AMX multiplies: gradients by weights.
 
 Transposing a row takes as long as its products with some hundred columns, and pairing a column as its products with fewer rows: a tile is
-as large as half of L2 holds the sums of, of all taps along a line.
+as large as half of L2 holds the sums of, of all taps where that may be, else of those along a line.
 """
 
 from __future__ import annotations
 
-from math import prod
+from math import ceil, prod
 
 from hloom.dialects.target import TargetView
 
@@ -34,14 +34,24 @@ def amx_by_depth_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[
     rows = axes.extent[row] * (prod(axes.extent[axis] for axis in taps[-1:]) if _lies_beside(hero, row, taps) else 1)
     if row in right or not hero.parallel[of(row)] or rows < _LEAST_ROWS:
         return None
-    sizes = {axis: 1 for axis in output if axis not in (row, column) and axis in axes.tileable and axis not in taps[-1:]}
-    along = prod(axes.extent[axis] for axis in taps[-1:])
     wide = _even(axes.extent[column], _COLUMNS)
+    others = [axis for axis in output if axis not in (row, column)]
+    inside = taps if _all_taps_fit(axes, taps, others, (row, column), wide, target) else taps[-1:]
+    sizes = {axis: 1 for axis in others if axis in axes.tileable and axis not in inside}
+    along = prod(axes.extent[axis] for axis in inside)
     high = _even(axes.extent[row], max(_BLOCK, min(_ROWS, target.l2_bytes // 2 // (_SUM_BYTES * along * wide) // _BLOCK * _BLOCK)))
     for axis, size in ((column, wide), (row, high)):
         cut(sizes, axes, [axis], size)
-    order = [*(axis for axis in output if axis not in (row, column)), column, row]
+    order = [*others, column, row]
     return {axis: sizes[axis] for axis in order if axis in sizes}
+
+
+def _all_taps_fit(axes: Axes, taps: list[int], others: list[int], product: tuple[int, int], wide: int, target: TargetView) -> bool:
+    """Whether half of L2 holds the sums of all taps, of a tile as large as others, and each core gets a tile."""
+    rows, columns = (axes.extent[axis] for axis in product)
+    high = min(_ROWS, rows)
+    tiles = prod(axes.extent[axis] for axis in others if axis not in taps) * ceil(rows / high) * ceil(columns / wide)
+    return _SUM_BYTES * prod(axes.extent[axis] for axis in taps) * high * wide <= target.l2_bytes // 2 and tiles >= target.cores
 
 
 def _lies_beside(hero: TileOp, row: int, taps: list[int]) -> bool:

@@ -119,8 +119,7 @@ class ByDepth:
 
     def _load(self, at: Point, along: int, k: LinearIndex, c: LinearIndex) -> ir.Value:
         """The elements from `c` on of the step `k` behind a point; zeros where it does not exist."""
-        point = {**at, along: at.get(along, LinearIndex()) + k}
-        lanes = Lanes(BLOCK)
+        point, lanes, exists = {**at, along: at.get(along, LinearIndex()) + k}, Lanes(BLOCK), None
         if self.extent != self.wide:
             lanes = lanes.where(_first_lanes(LinearIndex.of(self.extent) - c))
         for index, (low, high) in self.bounds:
@@ -130,10 +129,20 @@ class ByDepth:
                 lanes = lanes.where(existing).where(arith.xori(missing, static_mask(BLOCK, BLOCK)))
                 continue
             for less, bound in ((arith.CmpIPredicate.sge, low), (arith.CmpIPredicate.slt, high)):
-                lanes = lanes.where(broadcast(arith.cmpi(less, place.value(), bound.value()), BLOCK))
+                inside = arith.cmpi(less, place.value(), bound.value())
+                exists = inside if exists is None else arith.andi(exists, inside)
+        if exists is not None:
+            lanes = lanes.where(_all_lanes(exists))
         return lanes.load(self.access.storage, (self.access.at(point) + c).along_lanes())
 
 
 def _first_lanes(live: LinearIndex) -> ir.Value:
     """A mask of so many first lanes: of none where that is negative."""
     return dynamic_mask(BLOCK, arith.maxsi(live.value(), LinearIndex().value()))
+
+
+def _all_lanes(exists: ir.Value) -> ir.Value:
+    """A mask of all lanes, or of none: the bits of a number, which is one instruction, where those of a splat are several."""
+    i32 = ir.IntegerType.get_signless(BLOCK)
+    bits = arith.select(exists, splat(i32, -1), splat(i32, 0))
+    return vector.bitcast(vector_of(BLOCK, ir.IntegerType.get_signless(1)), broadcast(bits, 1))
