@@ -232,10 +232,11 @@ GRADIENTS = [
     Layer((12, 12), 32, 64, (1, 3), ((0, 0), (2, 2)), dilation=2, batch=2),
     Layer((40, 40), 20, 48, (1, 1)),
     Layer((9, 10), 48, 64, (3, 3), ((1, 1), (1, 1)), batch=2, groups=2),
+    Layer((14, 14), 40, 48, (3, 3), ((1, 1), (1, 1)), batch=2, groups=2),
     Layer((15, 15), 3, 40, (5, 7), ((2, 2), (3, 3)), stride=2, batch=2),
     Layer((15, 9), 40, 24, (1, 1), stride=2, batch=2),
 ]
-"""Whose left operand is transposed, or right one; groups; taps that are rows together; lines of an odd number of steps."""
+"""Whose left operand is transposed, or right one; groups; taps that are rows together, or read the lines of others; odd numbers of steps."""
 
 
 @pytest.mark.parametrize("emulated", [False, True])

@@ -4,7 +4,7 @@
 
     for parts of the depth (some lines, or steps, of all outer loops):
       A = Gᵀ
-      for taps: B = pairs of steps of X at the tap;  S[tap, f, c] += A B, by blocks of 32 × 32
+      for kw: B = pairs of steps of X at the tap, of all lines that taps kh read;  S[kh, kw, f, c] += A B[kh…], by blocks of 32 × 32
     W = S, with the last two dims in turn
 
 To transpose takes some times as long as to pair neighbours: the operand that has fewer elements of a step, of all taps, is transposed, X
@@ -44,6 +44,8 @@ from .work import Work, starts_from_zero
 _TILE = 16
 _PART = 512
 """Steps of depth, about: of so many a panel of columns fills half of the first cache."""
+_FILLED_UP = 120
+"""Steps of a line with the zeros behind it, at most, in percent."""
 _LEAST_ROWS, _LEAST_STEPS = 8, 32
 
 
@@ -62,7 +64,7 @@ def emit_by_depth(work: Work, target: TargetView, scratch: Scratch) -> bool:
 class _Plan:
     """`steps`: a part of the depth, along the last of its loops, or the last two; the others are `walked` one by one. `row`, `column`: the
     loops of the elements of a step; `taps`: the parallel loops that only the left operand moves along, beside its rows; `outer`: the
-    others."""
+    others. `over`: the taps of which each reads the lines of the one before, but the first, and one more: these are paired together."""
 
     left: ByDepth
     right: ByDepth
@@ -73,6 +75,7 @@ class _Plan:
     outer: list[int]
     walked: list[int]
     steps: Steps
+    over: int | None
 
     def turns_right(self, extents: list[LoopBound]) -> bool:
         """Whether the right operand is transposed, and the left one paired, for each tap."""
@@ -103,7 +106,11 @@ def _plan(work: Work, target: TargetView) -> _Plan | None:
     rows_of = ByDepth(left, extents[row] if beside is None else each * size_bound(extents[beside]), bounds, beside, each)
     steps.sort(key=lambda d: -b[d])
     columns_of, taps = ByDepth(right, extents[column], []), [d for d in taps if d != beside]
-    plan = _Plan(rows_of, columns_of, out, row, column, taps, others, *_parts(steps, extents))
+    walked, parts = _parts(steps, extents)
+    plan = _Plan(rows_of, columns_of, out, row, column, taps, others, walked, parts, None)
+    over = next((d for d in taps if _follow(plan.left, d, parts.across) and isinstance(extents[d], int)), None)
+    whole = _in_whole_tiles(parts, extents) if over is not None and plan.turns_right(extents) else None
+    plan = plan if whole is None else replace(plan, steps=whole, over=over)
     high, wide, count = plan.left.wide, plan.right.wide, prod(size_bound(extents[d]) for d in plan.taps)
     nbytes = 2 * (high + wide) * (min(plan.steps.count, _PART) + BLOCK) + 4 * count * high * wide
     enough = size_bound(rows_of.extent) >= _LEAST_ROWS and prod(size_bound(extents[d]) for d in steps) >= _LEAST_STEPS
@@ -115,10 +122,33 @@ def _parts(steps: list[int], extents: list[LoopBound]) -> tuple[list[int], Steps
     *walked, last = steps
     line = size_bound(extents[last])
     if not walked or 2 * line > _PART:
-        return walked, Steps(None, last, 1, line)
-    across = walked.pop()
-    some = Steps(across, last, 1, line)
-    return walked, replace(some, lines=min(size_bound(extents[across]), _PART // some.pitch))
+        return walked, Steps(None, last, 1, line, line + line % 2)
+    across, pitch = walked.pop(), line + line % 2
+    return walked, Steps(across, last, min(size_bound(extents[across]), _PART // pitch), line, pitch)
+
+
+def _follow(left: ByDepth, tap: int, across: int | None) -> bool:
+    """Whether a tap further reads what a line further does."""
+    if across is None or left.access.strides[tap] != left.access.strides[across]:
+        return False
+    return all(index.coefficient(tap) == index.coefficient(across) for index, _ in left.bounds)
+
+
+def _in_whole_tiles(steps: Steps, extents: list[LoopBound]) -> Steps | None:
+    """Parts of about as many lines, each of whole tiles: what follows the steps of a tap are steps of the next one then, and would meet
+    zeros. None where too much of a line would be zeros."""
+    assert steps.across is not None
+    extent = size_bound(extents[steps.across])
+    fitting = [
+        (pitch, -lines)
+        for pitch in range(steps.pitch, _FILLED_UP * steps.line // 100 + 1, 2)
+        for lines in range(steps.lines // 2 + 1, steps.lines + 1)
+        if pitch * lines <= _PART and not any(pitch * count % BLOCK for count in (lines, extent % lines))
+    ]
+    if not fitting:
+        return None
+    pitch, lines = min(fitting)
+    return replace(steps, lines=-lines, pitch=pitch)
 
 
 def _beside(work: Work, left: Access, out: Access, row: int, taps: list[int]) -> int | None:
@@ -167,7 +197,7 @@ class _Product:
 
         def part(at: Point, first: LinearIndex, count: int) -> None:
             """Steps from the first on, of a line or of whole lines."""
-            some = replace(steps, line=count) if steps.across is None else replace(steps, lines=count)
+            some = replace(steps, line=count, pitch=count + count % 2) if steps.across is None else replace(steps, lines=count)
             self._part({**fixed, **at, loop: first}, sums, some)
 
         def parts(indices: list[LinearIndex]) -> None:
@@ -185,8 +215,11 @@ class _Product:
 
     def _part(self, at: Point, sums: Storage, steps: Steps) -> None:
         """Adds the products of some steps, from a point of the loops of the depth on."""
-        depth, element = Depth({}, steps.count, BF16), self.plan.left.access.storage.element
-        panels = Depth({0: self.paired.wide // BLOCK}, steps.count, BF16).panel_of_columns(self._shared("columns"), element, BLOCK)
+        plan, element, extents = self.plan, self.plan.left.access.storage.element, self.work.extents
+        each, over = [d for d in plan.taps if d != plan.over], [d for d in plan.taps if d == plan.over]
+        read = replace(steps, lines=steps.lines + sum(size_bound(extents[d]) - 1 for d in over))
+        depth, of_panel = Depth({}, steps.count, BF16), Depth({0: self.paired.wide // BLOCK}, read.count, BF16)
+        panels = of_panel.panel_of_columns(self._shared("columns"), element, BLOCK)
         pitch = (depth.padded // BLOCK + 1 | 1) * BLOCK  # an odd number of cache lines
         turned = self._shared("rows")((self.turned.wide, pitch), element)
         rows = Operand(turned, turned.offset, pitch, 1)
@@ -194,20 +227,29 @@ class _Product:
         def panel(n: LinearIndex) -> Operand:
             return replace(panels, offset=panels.offset + n * (panels.reduced[0] // BLOCK), reduced={})
 
+        def products(taps: Point) -> None:
+            of_tap = sums.offset + sum((taps[d] * stride for d, stride in zip(plan.taps, sums.strides)), LinearIndex())
+            further = sum((taps[d] * (steps.pitch * BLOCK) for d in over), LinearIndex())
+
+            def columns(n: LinearIndex) -> None:
+                from_line = panel(n)
+                self._columns(rows, replace(from_line, offset=from_line.offset + further), of_tap + n, sums, depth)
+
+            for_each(0, self.paired.wide, BLOCK, columns)
+
         def tap(indices: list[LinearIndex]) -> None:
-            point = {**at, **dict(zip(self.plan.taps, indices))}
+            taps = dict(zip(each, indices))
             if self.right_turned:
-                self.paired.pair(point, steps, panel, depth)
+                self.paired.pair({**at, **taps}, read, panel, of_panel)
             else:
-                self.turned.turn(point, steps, turned, pitch)
-            of_tap = sums.offset + sum((index * stride for index, stride in zip(indices, sums.strides)), LinearIndex())
-            for_each(0, self.paired.wide, BLOCK, lambda n: self._columns(rows, panel(n), of_tap + n, sums, depth))
+                self.turned.turn({**at, **taps}, steps, turned, pitch)
+            nest_each([extents[d] for d in over], lambda indices: products({**taps, **dict(zip(over, indices))}))
 
         if self.right_turned:
             self.turned.turn(at, steps, turned, pitch)
         else:
-            self.paired.pair(at, steps, panel, depth)
-        nest_each([self.work.extents[d] for d in self.plan.taps], tap)
+            self.paired.pair(at, steps, panel, of_panel)
+        nest_each([extents[d] for d in each], tap)
 
     def _columns(self, rows: Operand, panel: Operand, start: LinearIndex, sums: Storage, depth: Depth) -> None:
         wide = self.paired.wide

@@ -35,17 +35,14 @@ Point = dict[int, LinearIndex]
 
 @dataclass(frozen=True)
 class Steps:
-    """A part of the depth: so many `lines` of as many steps. `across` and `along` are their loops; None: there is one line."""
+    """A part of the depth: so many `lines` of as many steps, `pitch` from one to the next, which are whole pairs. `across` and `along` are
+    their loops; None: there is one line."""
 
     across: int | None
     along: int
     lines: int
     line: int
-
-    @property
-    def pitch(self) -> int:
-        """From one line to the next: whole pairs."""
-        return self.line + self.line % 2
+    pitch: int
 
     @property
     def count(self) -> int:
@@ -105,6 +102,9 @@ class ByDepth:
             target = panel(c)
             Lanes(2 * BLOCK).store(vector.interleave(first, second), target.storage, target.at(LinearIndex(), k, {}).along_lanes())
 
+        def missing(place: LinearIndex, first: int, end: int) -> None:
+            for_each(first, end, 2, lambda k: for_each(0, self.wide, BLOCK, lambda c: store(c, place + k, zeros, zeros)))
+
         def of_line(point: Point, place: LinearIndex) -> None:
             def two(k: LinearIndex, c: LinearIndex) -> None:
                 store(c, place + k, *(self._load(point, steps.along, k + i, c) for i in range(2)))
@@ -113,9 +113,10 @@ class ByDepth:
             for_each(0, steps.line - 1, 2, lambda k: for_each(0, self.wide, BLOCK, lambda c: two(k, c)))
             if steps.line % 2:
                 for_each(0, self.wide, BLOCK, lambda c: store(c, place + whole, self._load(point, steps.along, whole, c), zeros))
+            missing(place, steps.line + steps.line % 2, steps.pitch)
 
         steps.each_line(at, of_line)
-        for_each(steps.count, depth.padded, 2, lambda k: for_each(0, self.wide, BLOCK, lambda c: store(c, k, zeros, zeros)))
+        missing(LinearIndex(), steps.count, depth.padded)
 
     def _load(self, at: Point, along: int, k: LinearIndex, c: LinearIndex) -> ir.Value:
         """The elements from `c` on of the step `k` behind a point; zeros where it does not exist."""
