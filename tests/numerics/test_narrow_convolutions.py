@@ -236,7 +236,7 @@ GRADIENTS = [
     Layer((15, 15), 3, 40, (5, 7), ((2, 2), (3, 3)), stride=2, batch=2),
     Layer((15, 9), 40, 24, (1, 1), stride=2, batch=2),
 ]
-"""Whose left operand is transposed, or right one; groups; taps that are rows together, or read the lines of others; odd numbers of steps."""
+"""Whose left operand is transposed, or right one; groups; taps that are rows together, or read lines of others; odd numbers of steps."""
 
 
 @pytest.mark.parametrize("emulated", [False, True])

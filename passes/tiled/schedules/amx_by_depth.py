@@ -25,7 +25,7 @@ _SUM_BYTES = 4
 def amx_by_depth_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[int, int] | None:
     """The tile size of each tiled axis, outermost first; None where the operands do not lie so."""
     output = [hero.axes[p] for p in map(dim_position, hero.output_maps[0].results) if p is not None]
-    row, column = innermost(hero, 0), innermost(hero, 1)
+    row, column = _row(hero), innermost(hero, 1)
     if amx_bytes(hero, target) != 2 or row not in output or not output or output[-1] != column or row == column:
         return None
     of = hero.axes.index
@@ -46,6 +46,17 @@ def amx_by_depth_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[
     return {axis: sizes[axis] for axis in order if axis in sizes}
 
 
+def _moves(hero: TileOp) -> list[LinearIndex]:
+    """The indices of the left operand, in loops; none where they are not linear."""
+    return linear_results(hero.maps[0], [LinearIndex({loop: 1}) for loop in range(len(hero.axes))]) or []
+
+
+def _row(hero: TileOp) -> int | None:
+    """The axis along which the left operand is contiguous: of channels `32 * g + c` those of a group."""
+    last = _moves(hero)[-1:]
+    return next((hero.axes[loop] for index in last for loop, step in index.terms.items() if step == 1), None)
+
+
 def _all_taps_fit(axes: Axes, taps: list[int], others: list[int], product: tuple[int, int], wide: int, target: TargetView) -> bool:
     """Whether half of L2 holds the sums of all taps, of a tile as large as others, and each core gets a tile."""
     rows, columns = (axes.extent[axis] for axis in product)
@@ -57,7 +68,7 @@ def _all_taps_fit(axes: Axes, taps: list[int], others: list[int], product: tuple
 def _lies_beside(hero: TileOp, row: int, taps: list[int]) -> bool:
     """Whether the last taps read neighbours that lie side by side, all rows of each, and follow each other so among the results."""
     loops = [hero.axes.index(axis) for axis in (*taps[-1:], row)]
-    moves = linear_results(hero.maps[0], [LinearIndex({loop: 1}) for loop in range(len(hero.axes))]) or []
+    moves = _moves(hero)
     output = [hero.axes[p] for p in map(dim_position, hero.output_maps[0].results) if p is not None]
     return len(loops) == 2 and len(moves) > 1 and moves[-2].coefficient(loops[0]) == 1 and output[-3:-1] == [taps[-1], row]
 
