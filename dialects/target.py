@@ -70,6 +70,8 @@ class TargetView:
     f16_flops: int = 190_000_000_000
     """Of contractions of f16 operands accumulated in f32; likewise bf16 and int8 (accumulated in i32)."""
     bf16_flops: int = 190_000_000_000
+    bf16_dot_flops: int = 380_000_000_000
+    """Of `bf16_dot`, where there is that: some processors are slower by it than by widening to f32."""
     int8_flops: int = 380_000_000_000
     integer_ops: int = 95_000_000_000
     special_flops: int = 24
@@ -139,15 +141,21 @@ class TargetView:
 
     def peak_flops(self, type_name: str) -> int:
         """Flops a second of a contraction of operands of that MLIR type ("bf16"); integers wider than i8 count as integer ops. Floats of
-        8 bits go at the rate of such integers. Dot products in vector registers multiply twice, or four times, what f32's do."""
+        8 bits go at the rate of such integers. Dot products of bytes in vector registers multiply four times what f32's do."""
         is_byte = type_name in ("i8", "si8", "ui8") or type_name.startswith("f8")
         rate = getattr(self, f"{type_name}_flops", self.int8_flops if is_byte else self.integer_ops)
-        at_once = 2 * (type_name == "bf16" and self.bf16_dot) or 4 * (type_name in ("i8", "si8", "ui8") and self.int8_dot)
-        return max(rate, at_once * self.f32_flops)
+        by_pairs = self.bf16_dot_flops * (type_name == "bf16" and self.multiplies_pairs)
+        by_quads = 4 * self.f32_flops * (type_name in ("i8", "si8", "ui8") and self.int8_dot)
+        return max(rate, by_pairs, by_quads)
+
+    @property
+    def multiplies_pairs(self) -> bool:
+        """Whether dot products of bf16 pairs in vector registers are there, and faster than products of f32."""
+        return self.bf16_dot and self.bf16_dot_flops > self.f32_flops
 
     def widens(self, half: str) -> bool:
-        """Whether products of such floats are products of f32: no instruction multiplies them as they are."""
-        return half == "f16" or (half == "bf16" and not self.bf16_dot and not self.amx_bf16)
+        """Whether products of such floats are products of f32: no instruction multiplies them as they are, or faster."""
+        return half == "f16" or (half == "bf16" and not self.multiplies_pairs and not self.amx_bf16)
 
     def with_entries(self, entries: dict[str, Any]) -> TargetView:
         """This target with the named entries replaced. Raises ValueError on an unknown entry or a value of another type or sign."""

@@ -21,9 +21,10 @@ MOST_COPIES = 2
 
 
 def multiplies_halves(element: str, channels: int, target: TargetView) -> bool:
-    """Whether it multiplies floats of 16 bits, of so many channels that are summed: no instruction sums pairs of them, and the ends of
-    lines have masked accesses."""
-    return target.masks(16) and (target.widens(element) or (element == "bf16" and channels == 1))
+    """Whether it multiplies floats of 16 bits, of so many channels that are summed: no instruction sums pairs of them, or none faster, and
+    the ends of lines have masked accesses. Tiles take what they can before."""
+    widens = element == "f16" or (element == "bf16" and (channels == 1 or not target.multiplies_pairs))
+    return target.masks(16) and widens
 
 
 def summed_channels(pixels: ir.AffineMap, weights: ir.AffineMap, parallel: Sequence[bool]) -> list[int]:

@@ -201,3 +201,12 @@ def test_peak_flops_are_by_type():
         assert target.peak_flops(str(ir.BF16Type.get())) == target.bf16_flops
         assert target.peak_flops(str(ir.IntegerType.get_signless(32))) == target.integer_ops
     assert target.peak_flops("ui8") == target.int8_flops
+
+
+def test_pairs_of_bf16_are_multiplied_where_that_is_faster_than_f32():
+    zen5, amx, none = (load_target(name) for name in ("cpu-zen5", "cpu-amx", "cpu-avx512"))
+    assert zen5.multiplies_pairs and not zen5.widens("bf16") and zen5.peak_flops("bf16") == zen5.bf16_dot_flops
+    assert amx.bf16_dot and not amx.multiplies_pairs and not amx.widens("bf16")
+    without = amx.with_entries({"amx_bf16": False, "bf16_flops": amx.f32_flops})
+    assert without.widens("bf16") and without.peak_flops("bf16") == amx.f32_flops
+    assert not none.multiplies_pairs and none.with_entries({"bf16_dot": True}).multiplies_pairs

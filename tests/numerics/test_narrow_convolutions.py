@@ -73,8 +73,8 @@ LAYERS = [
 algorithm where it is of halves, and its weights are bound."""
 
 
-def check(target, layers: list[tuple[Layer, str]], instruction: str, bound: bool = True) -> None:
-    """One program of layers of these types, whose kernels hold the instruction."""
+def check(target, layers: list[tuple[Layer, str]], instruction: str, bound: bool = True) -> str:
+    """The kernels of one program of layers of these types, which hold the instruction."""
     cases = [(layer, kind, layer.arrays(kind)) for layer, kind in layers]
     xs, ws = [arrays[0] for *_, arrays in cases], [arrays[1] for *_, arrays in cases]
     results = [np.float64 if kind == "f64" else np.float32 if kind in FLOATS else np.int32 for _, kind, _ in cases]
@@ -97,6 +97,7 @@ def check(target, layers: list[tuple[Layer, str]], instruction: str, bound: bool
         right = np.asarray(right).astype(np.int64).astype(np.int32) if kind in WHOLE else right
         np.testing.assert_allclose(value, right, rtol=tolerance, atol=tolerance * 10, err_msg=f"{layer} of {kind}")
     assert instruction in kernels
+    return kernels
 
 
 @pytest.mark.parametrize("bound", [True, False], ids=["bound", "given"])
@@ -128,8 +129,11 @@ TILED = [
     Layer((1, 150), 64, 32, (1, 31), ((0, 0), (15, 15))),
     Layer((1, 90), 24, 33, (1, 20), ((0, 0), (19, 0)), dilation=2),
     Layer((32, 48), 3, 80, (16, 16), stride=16),
+    Layer((9, 21), 64, 3, (3, 3), ((1, 1), (1, 1))),
+    Layer((14, 14), 3, 8, (3, 3), ((1, 1), (1, 1))),
 ]
-"""Lines of one tile and of several, of an even number and an odd one, that tiles fill or not; flat ones; of many taps."""
+"""Lines of one tile and of several, of an even number and an odd one, that tiles fill or not; flat ones; of many taps; few features, and
+a depth that is no tile's."""
 
 
 @pytest.mark.parametrize("kind", ["bf16", "i8", "ui8"])
@@ -140,11 +144,22 @@ def test_amx(monkeypatch, kind, bound):
     check(here, [(layer, kind) for layer in TILED], "x86.amx.tile_mul" + ("f" if kind == "bf16" else "i"), bound)
 
 
+@pytest.mark.parametrize("layer", TILED[-2:])
+def test_amx_takes_few_features(monkeypatch, layer):
+    target = load_target("cpu-amx")
+    check(target if host().amx_bf16 else emulate(monkeypatch, target), [(layer, "bf16")], "x86.amx.tile_mulf")
+
+
+def test_bf16_is_widened_where_dot_products_are_slower(monkeypatch):
+    slow = load_target("cpu-amx").with_entries({"amx_bf16": False, "amx_int8": False})
+    assert "dpbf16ps" not in check(emulate(monkeypatch, slow), [(layer, "bf16") for layer in LAYERS], "math.fma")
+
+
 @pytest.mark.parametrize("kind", ["bf16", "i8"])
 def test_amx_of_other_processors(monkeypatch, kind):
     """As a processor without AMX runs it, with functions in place of the instructions."""
     target = emulate(monkeypatch, load_target("cpu-amx"))
-    check(target, [(layer, kind) for layer in TILED[-9:]], "x86.amx.tile_mul" + ("f" if kind == "bf16" else "i"))
+    check(target, [(layer, kind) for layer in TILED[-11:]], "x86.amx.tile_mul" + ("f" if kind == "bf16" else "i"))
 
 
 @pytest.mark.skipif(bool(aarch64.MISSING), reason=aarch64.MISSING)

@@ -18,15 +18,13 @@ from ...library_calls.conv import ELEMENTS, Conv, conv_of
 from .build import element_of
 from .dimensions import ConvDims
 from .line_convolution import has_lines, is_product, line_length, suits_lines
-from .panels import lane_elements, on_tiles
+from .panels import lane_elements, on_tiles, suits_tiles
 
 _ELEMENTS = (*ELEMENTS, "f64", "i8", "ui8", "i16", "i32")
 WINOGRAD_BLOCK = 32
 """Features of a block of transformed weights."""
 _FEWEST_FEATURES = 3
 """Of a group, where lines do not suit either: of fewer, sums over the lanes take less time than idle ones."""
-_FEWEST_ON_TILES, _LEAST_DEPTH_ON_TILES = 4, 32
-"""Features of a group that AMX multiplies, and their depth: of fewer, tiles are nearly empty."""
 _LEAST_CHANNELS, _LEAST_FEATURES = 8, 16
 _LEAST_ROWS_BY_DEPTH = 8
 """Channels of a group whose gradient by weights AMX sums."""
@@ -65,7 +63,7 @@ def direct_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
     if batch_groups > 1:
         return conv if _is_by_depth_on_tiles(op, conv, batch_groups) else None
     each, floats = features // conv.groups, isinstance(element_of(op.operands[0]), ir.FloatType)
-    if on_tiles(op) and each >= _FEWEST_ON_TILES and prod(conv.filter[1:]) >= _LEAST_DEPTH_ON_TILES:
+    if suits_tiles(op, conv):
         return conv
     few = floats and (conv.groups == 1 or each >= _FEWEST_FEATURES)
     return conv if each >= lanes or (few and (suits_lines(op, target) is None or _idles_cheaper(op, conv, target))) else None
@@ -83,7 +81,7 @@ def _idles_cheaper(op: ir.Operation, conv: Conv, target: TargetView) -> bool:
     Halves that are widened one by one are slower with idle lanes.
     """
     element, lanes = str(element_of(op.operands[0])), target.lanes(_sum_bits(op))
-    pairs = element == "bf16" and target.bf16_dot
+    pairs = element == "bf16" and target.multiplies_pairs
     taken = (element == "f32" or pairs) and conv.output[1] // conv.groups >= _FEWEST_FEATURES and not is_product(conv)
     if not taken or has_lines(ConvDims.of(op)):
         return False

@@ -15,6 +15,7 @@ from ...common.contraction import SHALLOW
 from ...common.lines import FARTHEST, LEAST_ROWS, MOST_COPIES, MOST_TAPS, multiplies_halves
 from ...library_calls.conv import ELEMENTS, Conv, conv_of
 from .dimensions import ConvDims
+from .panels import suits_tiles
 
 _FLOAT, _LANE_BITS = 4, 32
 
@@ -29,7 +30,8 @@ def line_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
     if conv is None or len(kinds) != 1 or str(op.results[0].type.element_type) != "f32":
         return None
     (read,) = kinds
-    halves = multiplies_halves(read, conv.filter[1], target) and conv.filter[-1] > 1 and conv.window_strides[-1] <= FARTHEST
+    windows = conv.filter[-1] > 1 and conv.window_strides[-1] <= FARTHEST
+    halves = windows and multiplies_halves(read, conv.filter[1], target) and not suits_tiles(op, conv)
     return conv if read == "f32" or halves else None
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from torch_mlir import ir
 
 from hloom.dialects.target import target_of
@@ -14,6 +16,7 @@ from .build import element_of
 
 _TILE = 16
 """Pairs (quads) of depth that a tile of AMX has, and columns."""
+_FEWEST_ON_TILES, _LEAST_DEPTH_ON_TILES = 2, 16
 
 
 def panel_columns(op: ir.Operation) -> int:
@@ -31,7 +34,7 @@ def lane_elements(op: ir.Operation) -> int:
         return 1
     target, elements = target_of(op), [str(element_of(v)) for v in op.operands]
     if elements == ["bf16", "bf16"]:
-        return 2 if target.bf16_dot or target.amx_bf16 else 1
+        return 2 if target.multiplies_pairs or target.amx_bf16 else 1
     bytes_ = all(element in ("i8", "ui8") for element in elements) and str(element_of(op.results[0])) == "i32"
     return 4 if bytes_ and (target.int8_dot or target.amx_int8) else 1
 
@@ -41,6 +44,11 @@ def on_tiles(op: ir.Operation) -> bool:
     target, elements = target_of(op), [str(element_of(v)) for v in op.operands]
     bytes_ = all(element in ("i8", "ui8") for element in elements)
     return (target.amx_bf16 and elements == ["bf16", "bf16"]) or (target.amx_int8 and bytes_ and str(element_of(op.results[0])) == "i32")
+
+
+def suits_tiles(op: ir.Operation, conv: Conv) -> bool:
+    """Whether AMX multiplies a convolution with its channels last: of fewer features a group, or less depth, tiles are nearly empty."""
+    return on_tiles(op) and conv.output[1] // conv.groups >= _FEWEST_ON_TILES and prod(conv.filter[1:]) >= _LEAST_DEPTH_ON_TILES
 
 
 def fills_tiles(op: ir.Operation, conv: Conv) -> bool:
@@ -53,7 +61,7 @@ def fills_tiles(op: ir.Operation, conv: Conv) -> bool:
 def are_split(op: ir.Operation) -> bool:
     """Whether pairs of a dot's bf16, which no instruction multiplies, are split in registers (narrow_instructions.py)."""
     target, elements = target_of(op), [str(element_of(v)) for v in op.operands]
-    return elements == ["bf16", "bf16"] and not target.bf16_dot and not target.amx_bf16 and target.machine == "x86_64"
+    return elements == ["bf16", "bf16"] and target.widens("bf16") and target.machine == "x86_64"
 
 
 def in_blocks(weight: ir.Value, column: int, block: int) -> ir.Value:

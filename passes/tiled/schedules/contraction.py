@@ -226,7 +226,7 @@ def _in_lanes(hero: TileOp) -> bool:
 def _is_split(hero: TileOp, target: TargetView) -> bool:
     """Whether the right operand has pairs of bf16 that no instruction multiplies. Rows are then widened to f32 once for all columns, and
     stay in L2."""
-    return _in_lanes(hero) and multiplies_bf16(hero.op.regions[0].blocks[0]) and not target.bf16_dot and not target.amx_bf16
+    return _in_lanes(hero) and multiplies_bf16(hero.op.regions[0].blocks[0]) and target.widens("bf16")
 
 
 def _block(hero: TileOp, target: TargetView, packed: dict[int, int], rows: int, columns: int, rows_first: bool) -> tuple[int, int]:

@@ -43,7 +43,7 @@ from .window_blocks import BLOCK, TILE, Blocks, Columns, Results
 from .window_rows import Axis, Rows, WindowPanel, Windows, rows_in_place
 from .work import Work, starts_from_zero, stride_along
 
-_LEAST_ROWS, _LEAST_COLUMNS = 8, 4
+_LEAST_ROWS, _LEAST_COLUMNS = 8, 2
 _SHALLOW = 4
 """A line of taps fills this part of a tile's depth, at least."""
 _MOST_TAPS = 16

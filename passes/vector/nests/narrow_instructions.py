@@ -237,10 +237,10 @@ def _of_halves(bf16: bool, alike: bool, target: TargetView) -> list[Multiplier]:
     """For products of halves, or of a half and an f32 where they are not `alike`."""
     lanes = target.lanes(32)
     pairs, singles = Grouping(2, 16, True, lanes), Grouping(1, 32, True, lanes)
-    if bf16 and alike and target.bf16_dot:
-        return [Halves(pairs, pairs, lanes, target.machine)]
+    by_pairs = [Halves(pairs, pairs, lanes, target.machine)] if bf16 and alike and target.bf16_dot else []
     split = [Split(singles, pairs, lanes, target.machine)] if bf16 else []
-    return [*split, Singles(singles, singles, lanes, target.machine)]
+    widened = [*split, Singles(singles, singles, lanes, target.machine)]
+    return [*by_pairs, *widened] if target.multiplies_pairs else [*widened, *by_pairs]
 
 
 def multiplier(product: IntegerProduct, target: TargetView) -> Multiplier:

@@ -294,3 +294,33 @@ module attributes {hloom.target = {bf16_dot = true}} {
     return %r : tensor<8x2x32xf32>
   }
 }
+
+// -----
+
+// Changed: a processor whose dot products are slower than its products of f32 widens both operands while they are packed.
+// CHECK-LABEL: func.func private @slower(
+// CHECK-NOT: dpbf16ps
+// CHECK: arith.extf {{.*}} : vector<{{[0-9]+}}xbf16> to vector<{{[0-9]+}}xf32>
+// CHECK: math.fma
+// CHECK-NOT: dpbf16ps
+// CHECK: return
+#a = affine_map<(d0, d1, d2) -> (d0, d2)>
+#b = affine_map<(d0, d1, d2) -> (d2, d1)>
+#c = affine_map<(d0, d1, d2) -> (d0, d1)>
+module attributes {hloom.target = {bf16_dot = true, bf16_dot_flops = 110000000000 : i64, f32_flops = 220000000000 : i64}} {
+  func.func private @slower(%x: tensor<16x64xbf16>, %w: tensor<64x32xbf16>) -> tensor<16x32xf32> attributes {hloom.kind = "matmul"} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<16x32xf32>
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<16x32xf32>) -> tensor<16x32xf32>
+    %r = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%x, %w : tensor<16x64xbf16>, tensor<64x32xbf16>) outs(%f : tensor<16x32xf32>) {
+    ^bb0(%a: bf16, %b: bf16, %sum: f32):
+      %0 = arith.extf %a : bf16 to f32
+      %1 = arith.extf %b : bf16 to f32
+      %2 = arith.mulf %0, %1 : f32
+      %3 = arith.addf %sum, %2 : f32
+      linalg.yield %3 : f32
+    } -> tensor<16x32xf32>
+    return %r : tensor<16x32xf32>
+  }
+}
