@@ -96,11 +96,14 @@ def shares_lanes(op: ir.Operation, conv: Conv, target: TargetView) -> bool:
     """Whether a register of channels is several groups, of as many channels as features each (passes/vector/nests/lane_groups.py).
 
     The channels of a group are unrolled there, with the taps of a line: they are few. The gradient by the weights has groups of its batch.
+    One group alone is for tiles: those of several would be packed group by group.
     """
     batch_groups = integer(op, "batch_group_count")
     features, lanes = conv.output[1] // (conv.groups * batch_groups), target.lanes(_sum_bits(op))
     channels, taps = (conv.filter[1], conv.filter[-1]) if batch_groups == 1 else (conv.output[0], 1)
     floats = all(isinstance(element_of(value), ir.FloatType) for value in (*op.operands, op.results[0]))
+    if conv.groups == batch_groups == 1 and suits_tiles(op, conv):
+        return False
     return 1 < features == channels < lanes and lanes % features == 0 and floats and features * taps <= _MOST_UNROLLED
 
 

@@ -14,7 +14,7 @@ from hloom.dialects.target import TargetView
 from ...common.axes import Axes, TileOp
 from ...common.linear_index import LinearIndex, linear_results
 from .contraction import amx_bytes
-from .convolution import kinds, order, roles
+from .convolution import kinds, order, roles, shares_registers
 from .cutting import cut, panels
 
 _BLOCK = 32
@@ -26,9 +26,10 @@ _SUM_BYTES = 4
 
 
 def amx_windows_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[int, int] | None:
-    """The tile size of each tiled axis, outermost first; None where AMX does not multiply it."""
+    """The tile size of each tiled axis, outermost first; None where AMX does not multiply it: groups that share
+    registers are no tiles."""
     output, lines, columns, groups = roles(hero)
-    if not amx_bytes(hero, target) or output[-1] not in columns:
+    if not amx_bytes(hero, target) or output[-1] not in columns or shares_registers(hero, axes, target):
         return None
     cores, size, room = max(2, target.cores), element_bytes(kinds(hero)[0].element_type), target.l2_bytes // 2
     row, beside = _windows(hero, lines)

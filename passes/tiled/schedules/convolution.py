@@ -18,8 +18,8 @@ from hloom.dialects.target import TargetView
 from ...common.affine import dim_position, used_dims
 from ...common.axes import Axes, TileOp, even_size
 from ...common.contraction import input_loops
-from ...common.linear_index import LinearIndex, linear_results
-from ...common.rewriting import defining_op
+from ...common.linear_index import LinearIndex, linear_form, linear_results
+from ...common.rewriting import defining_op, element_of
 from ...common.strips import strip_of
 from ...common.winograd import FilterLoops, is_transformed, outputs_of, room_beside, tiles_along, tiles_kept, tiles_together
 from .cutting import cut, panels
@@ -69,6 +69,16 @@ def roles(hero: TileOp) -> tuple[list[int], list[int], list[int], list[int]]:
     lines = [a for a in output if of[a] in pixels and of[a] not in weights]
     columns = [a for a in output if of[a] in weights and of[a] not in pixels]
     return output, lines, columns, [a for a in output if of[a] in pixels and of[a] in weights]
+
+
+def shares_registers(hero: TileOp, axes: Axes, target: TargetView) -> bool:
+    """Whether a register of sums is several groups, of as many channels as features each (passes/vector/nests/lane_groups.py)."""
+    output, _, columns, groups = roles(hero)
+    width, lanes = axes.extent[output[-1]], target.lanes(8 * element_bytes(element_of(hero.inits[0])))
+    if not groups or output[-1] not in columns or not 1 < width < lanes or lanes % width:
+        return False
+    group = hero.axes.index(groups[-1])
+    return any(len(index.terms) == 2 and index.terms.get(group) == width for index in linear_form(hero.maps[0]) or ())
 
 
 def convolution_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[int, int]:
