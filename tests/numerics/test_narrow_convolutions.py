@@ -129,8 +129,9 @@ TILED = [
     Layer((1, 150), 64, 32, (1, 31), ((0, 0), (15, 15))),
     Layer((1, 90), 24, 33, (1, 20), ((0, 0), (19, 0)), dilation=2),
     Layer((32, 48), 3, 80, (16, 16), stride=16),
-    Layer((9, 21), 64, 3, (3, 3), ((1, 1), (1, 1))),
+    Layer((8, 21), 64, 3, (3, 3), ((1, 1), (1, 1))),
     Layer((14, 14), 3, 8, (3, 3), ((1, 1), (1, 1))),
+    Layer((14, 14), 8, 8, (3, 3), ((1, 1), (1, 1))),
 ]
 """Lines of one tile and of several, of an even number and an odd one, that tiles fill or not; flat ones; of many taps; few features, and
 a depth that is no tile's."""
@@ -144,10 +145,18 @@ def test_amx(monkeypatch, kind, bound):
     check(here, [(layer, kind) for layer in TILED], "x86.amx.tile_mul" + ("f" if kind == "bf16" else "i"), bound)
 
 
-@pytest.mark.parametrize("layer", TILED[-2:])
+@pytest.mark.parametrize("layer", TILED[-3:])
 def test_amx_takes_few_features(monkeypatch, layer):
     target = load_target("cpu-amx")
     check(target if host().amx_bf16 else emulate(monkeypatch, target), [(layer, "bf16")], "x86.amx.tile_mulf")
+
+
+def test_groups_that_share_registers_beside_amx(monkeypatch):
+    """Of as many channels as features, stride 1 and 2: no tiles, whole registers."""
+    target = load_target("cpu-amx")
+    layers = [Layer((9, 14), 32, 32, (3, 3), ((1, 1), (1, 1)), groups=8), Layer((17, 14), 48, 48, (3, 3), ((1, 1), (1, 1)), 2, groups=6)]
+    kernels = check(target if host().amx_bf16 else emulate(monkeypatch, target), [(layer, "bf16") for layer in layers], "vector<16xf32>")
+    assert "x86.amx" not in kernels
 
 
 def test_bf16_is_widened_where_dot_products_are_slower(monkeypatch):
@@ -159,7 +168,7 @@ def test_bf16_is_widened_where_dot_products_are_slower(monkeypatch):
 def test_amx_of_other_processors(monkeypatch, kind):
     """As a processor without AMX runs it, with functions in place of the instructions."""
     target = emulate(monkeypatch, load_target("cpu-amx"))
-    check(target, [(layer, kind) for layer in TILED[-11:]], "x86.amx.tile_mul" + ("f" if kind == "bf16" else "i"))
+    check(target, [(layer, kind) for layer in TILED[-12:]], "x86.amx.tile_mul" + ("f" if kind == "bf16" else "i"))
 
 
 @pytest.mark.skipif(bool(aarch64.MISSING), reason=aarch64.MISSING)
