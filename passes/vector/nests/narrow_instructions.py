@@ -1,9 +1,9 @@
 """Instructions that multiply lanes of 32 bits element by element and add up the products of a lane: neighbours in depth of a contraction.
 
-    Singles  one half a lane   bf16 and f16 that no such instruction multiplies faster: widened to f32 while they are packed, multiplied by vfmadd;
-                               one operand may be f32 as it lies
-    Halves   two bf16 a lane   vdpbf16ps, with AVX512-BF16; bfdot, with BF16 of AArch64; summed in f32. First where the target is faster by it,
-                               last where it is slower
+    Singles  one half a lane   bf16 and f16 that no such instruction multiplies, or none faster: widened to f32 while they are packed,
+                               multiplied by vfmadd; one operand may be f32 as it lies
+    Halves   two bf16 a lane   vdpbf16ps, with AVX512-BF16; bfdot, with BF16 of AArch64; summed in f32. The last way where
+                               products of f32 are faster
     Split    two bf16 a lane   where there is neither, of weights that lie so in memory: a shift and a mask make two vectors of f32 of a
                                register, as a load and a shift would of each; the left operand is widened to f32 while it is packed
     Nibbles  eight of 4 bits   of weights that lie so in memory, for one row of f32: a shift brings each of the eight to the lower end of
