@@ -52,8 +52,6 @@ def _known(b: Builder, mask: Any) -> Node:
 def nonzero(b: Builder, node: Node, args: Args) -> Any:
     value = args["self"]
     of, count = nodes_of(value), tensor_rank(value)
-    if not count:
-        _none(b, node, args)
     shape = b.shape(of)
     mask = of if dtype_of(of) == torch.bool else b.call(aten.ne.Scalar, of, 0)
     columns = []
@@ -63,6 +61,8 @@ def nonzero(b: Builder, node: Node, args: Args) -> Any:
         spread = b.expand(b.view(places, [shape[d] if d == dim else 1 for d in range(count)]), shape)
         columns.append(b.call(aten.unsqueeze.default, b.flat(spread), 1))
     marks = {0: Mark(b.flat(_known(b, Selected(mask, marks_of(value)))))}
+    if not columns:  # of a number: a row without places, or none
+        columns.append(b.call(aten.full.default, [1, 0], 0, dtype=torch.int64, device=b.device))
     return Selected(b.call(aten.cat.default, columns, 1) if count > 1 else columns[0], marks)
 
 

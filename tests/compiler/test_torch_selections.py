@@ -174,6 +174,8 @@ def test_nothing_is_selected() -> None:
 
 SIZED: dict[str, Callable[[T], Any]] = {
     "places": lambda x: torch.nonzero(x > 0),
+    "places of a number": lambda x: (torch.nonzero(x[0, 0] < 99), len(torch.nonzero(x[0, 0] > 99))),
+    "so many places": lambda x: (torch.nonzero_static(x[0, 0], size=3).sum(1), torch.nonzero_static(x[:0], size=2, fill_value=7)),
     "places of one": lambda x: (x[0] > 0).nonzero()[:, 0],
     "by dimensions": lambda x: torch.where(x > 0),
     "elements": lambda x: x.masked_select(x > 0) * 2,
@@ -183,6 +185,10 @@ SIZED: dict[str, Callable[[T], Any]] = {
     "both": lambda x: x[x[:, 0] > 0][:, x[0] > 0],
     "distinct": lambda x: torch.unique(x.round(), return_inverse=True, return_counts=True),
     "runs": lambda x: torch.unique_consecutive(x.round().reshape(-1)),
+    "distinct rows": lambda x: torch.unique(x.round().clamp(0, 1), dim=0, return_inverse=True, return_counts=True),
+    "distinct columns": lambda x: torch.unique(x.round().clamp(0, 1).repeat(1, 2), dim=-1, return_inverse=True, return_counts=True),
+    "distinct planes": lambda x: torch.unique((x > 0)[:, :2].reshape(-1, 2, 1).repeat(2, 1, 3), dim=0),
+    "runs of rows": lambda x: torch.unique_consecutive((x > 0)[:, :2].sort(0)[0], dim=0, return_inverse=True, return_counts=True),
     "nothing": lambda x: (x[x > 99], *torch.where(x > 99)),
     "all": lambda x: x[x < 99],
     "how many": lambda x: (x[x > 0].numel(), x[x > 0], x.sum()),
@@ -191,7 +197,10 @@ SIZED: dict[str, Callable[[T], Any]] = {
 }
 
 
-@pytest.mark.parametrize(("name", "dynamic"), [*((name, False) for name in SIZED), ("places", True), ("how many", True), ("both", True)])
+DYNAMIC = ("places", "how many", "both", "distinct rows")
+
+
+@pytest.mark.parametrize(("name", "dynamic"), [*((name, False) for name in SIZED), *((name, True) for name in DYNAMIC)])
 def test_results_of_a_size_that_depends_on_data(name: str, dynamic: bool, x: T) -> None:
     call = torch.compile(SIZED[name], backend="hloom", fullgraph=True, dynamic=dynamic)
     for given in (x, x.flip(0) - 0.3):

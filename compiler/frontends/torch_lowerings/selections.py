@@ -25,7 +25,7 @@ def nonzero_static(x: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     holds = (x != 0).reshape(-1)
     count = holds.numel()
     if not count or not x.dim():
-        return NotImplemented
+        return torch.full([size, x.dim()], fill_value, dtype=torch.int64)
     number = torch.where(holds, holds.cumsum(0) - 1, size).clamp(max=size)
     places = torch.full([size + 1], 0, dtype=torch.int64).scatter(0, number, torch.arange(count))[:size]
     columns, stride = [], count
