@@ -36,6 +36,14 @@ def without_shardings(artifact: bytes) -> bytes:
         return stablehlo.serialize_portable_artifact_str(text, version)
 
 
+def read_without_shardings(artifact: bytes) -> bytes | None:
+    """The same of bytes that anyone wrote; None where they are no artifact."""
+    try:
+        return without_shardings(artifact)
+    except (ValueError, ir.MLIRError):
+        return None
+
+
 def _inside(op: Any) -> Iterator[Any]:
     """All ops within, those in a region before the op that has it: a body holds nothing to drop when it takes the place of its op."""
     for region in op.regions:

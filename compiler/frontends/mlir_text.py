@@ -93,8 +93,19 @@ def _read_artifact(data: bytes, context: ir.Context) -> ir.Module:
     current = _stablehlo.get_current_version()
     remedy = "export it again, or for an older version"
     if "'sdy'" in why:
-        remedy = "give the jax.export.Exported itself, or its text: their annotations for Shardy are dropped"
+        if (plain := _without_shardings(data)) not in (None, data):
+            return _read_artifact(plain, context)  # type: ignore[arg-type]
+        remedy = "install jax, whose MLIR reads annotations for Shardy, or give the program's text: they are dropped"
     raise ParseError(f"no StableHLO artifact that this version ({current}) reads: {why}", remedy=remedy)
+
+
+def _without_shardings(data: bytes) -> bytes | None:
+    """The artifact without annotations for Shardy; None where jax is not there, or does not read it. Raises UnsupportedOpError."""
+    try:
+        from .jax_shardings import read_without_shardings
+    except ImportError:
+        return None
+    return read_without_shardings(data)
 
 
 @contextlib.contextmanager

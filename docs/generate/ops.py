@@ -28,7 +28,7 @@ whatever `unique_indices` says; on GPUs it is believed. Where the body's element
 _OTHERS = """
 There is one device, and its number is 0: in groups of one a collective gives each device what it had, a permutation zeros where none sends.
 Groups of several are refused. Annotations of Shardy and of GSPMD are dropped, in text and from JAX; a bare artifact with
-Shardy's cannot be read. Tuples are their elements one after the other, as arguments and results too; tokens vanish, and ops whose
+Shardy's is read if jax is there. Tuples are their elements one after the other, as arguments and results too; tokens vanish, and ops whose
 effects they order are refused. rng_bit_generator gives the bits that XLA gives on CPUs, DEFAULT those of PHILOX; rng
 draws from a generator of hloom's own (docs/api.md, "Random numbers"). batch_norm_training takes
 the variance around the mean, where XLA takes E[x²] - E[x]², which cancels. Ops named dynamic whose result has a known shape may compute

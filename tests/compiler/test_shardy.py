@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -70,14 +72,21 @@ def constrained(sharding):
 
 def test_exports_of_jax(constrained):
     assert b"sdy" in constrained.mlir_module_serialized
-    for source in (constrained, constrained.mlir_module()):
+    for source in (constrained, constrained.mlir_module(), constrained.mlir_module_serialized):
         np.testing.assert_array_equal(hloom.compile(source)(X), X * 2 + 1)
 
 
-def test_a_bare_artifact_says_what_to_give(constrained):
+def test_a_bare_artifact_without_jax_says_what_to_give(constrained, monkeypatch):
+    monkeypatch.setitem(sys.modules, "hloom.compiler.frontends.jax_shardings", None)
     with pytest.raises(hloom.ParseError) as caught:
         hloom.compile(constrained.mlir_module_serialized)
-    assert "jax.export.Exported" in caught.value.remedy
+    assert "install jax" in caught.value.remedy
+
+
+def test_a_file_that_jax_export_wrote(constrained, tmp_path):
+    path = tmp_path / "exported.vhlo"
+    path.write_bytes(constrained.mlir_module_serialized)
+    np.testing.assert_array_equal(hloom.compile(path)(X), X * 2 + 1)
 
 
 def test_shard_map_with_collectives(sharding):
