@@ -25,6 +25,7 @@ def without_shardings(artifact: bytes) -> bytes:
     if _DIALECT not in artifact:
         return artifact
     with mlir.make_ir_context() as context, ir.Location.unknown():
+        context.enable_multithreading(False)  # jax's threads are not in a child that was forked (trial.py)
         module = stablehlo.deserialize_portable_artifact(context, artifact)
         ops = list(_inside(module.operation))
         for op in ops:

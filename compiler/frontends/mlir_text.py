@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -54,6 +54,8 @@ def import_mlir(source: str | bytes | bytearray | os.PathLike | FileText, contex
                 "this is XLA's HLO, not MLIR", remedy='give StableHLO: what jax.jit(function).lower(…).as_text("stablehlo") gives'
             )
         source = without_shardy(source, name)
+    elif b"sdy" in source:
+        _reader_of_shardings()  # jax is imported here, not in a trial's child, whose seconds are counted
     return Imported(parse_tried(source, context, read_trusted, name))
 
 
@@ -93,19 +95,21 @@ def _read_artifact(data: bytes, context: ir.Context) -> ir.Module:
     current = _stablehlo.get_current_version()
     remedy = "export it again, or for an older version"
     if "'sdy'" in why:
-        if (plain := _without_shardings(data)) not in (None, data):
-            return _read_artifact(plain, context)  # type: ignore[arg-type]
+        read = _reader_of_shardings()
+        plain = read(data) if read is not None else None
+        if plain is not None and plain != data:
+            return _read_artifact(plain, context)
         remedy = "install jax, whose MLIR reads annotations for Shardy, or give the program's text: they are dropped"
     raise ParseError(f"no StableHLO artifact that this version ({current}) reads: {why}", remedy=remedy)
 
 
-def _without_shardings(data: bytes) -> bytes | None:
-    """The artifact without annotations for Shardy; None where jax is not there, or does not read it. Raises UnsupportedOpError."""
+def _reader_of_shardings() -> Callable[[bytes], bytes | None] | None:
+    """What reads an artifact without its annotations for Shardy, and gives None of what is none; None where jax is not installed."""
     try:
         from .jax_shardings import read_without_shardings
     except ImportError:
         return None
-    return read_without_shardings(data)
+    return read_without_shardings
 
 
 @contextlib.contextmanager

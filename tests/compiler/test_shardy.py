@@ -89,6 +89,15 @@ def test_a_file_that_jax_export_wrote(constrained, tmp_path):
     np.testing.assert_array_equal(hloom.compile(path)(X), X * 2 + 1)
 
 
+def test_bytes_of_a_program_of_several_functions():
+    """JAX writes rules for Shardy beside calls of LAPACK, and reads functions in threads."""
+    jax = pytest.importorskip("jax")
+    matrix = np.eye(4, dtype=np.float32) * 3 + 1
+    exported = jax.export.export(jax.jit(lambda x: jax.numpy.linalg.solve(x, x[0])))(matrix)
+    assert b"sdy" in exported.mlir_module_serialized
+    np.testing.assert_allclose(hloom.compile(exported.mlir_module_serialized)(matrix), np.linalg.solve(matrix, matrix[0]), atol=1e-6)
+
+
 def test_shard_map_with_collectives(sharding):
     import jax
 
