@@ -112,7 +112,8 @@ def _plan(work: Work, target: TargetView) -> _Plan | None:
     whole = _in_whole_tiles(parts, extents) if over is not None and plan.turns_right(extents) else None
     plan = plan if whole is None else replace(plan, steps=whole, over=over)
     high, wide, count = plan.left.wide, plan.right.wide, prod(size_bound(extents[d]) for d in plan.taps)
-    nbytes = 2 * (high + wide) * (min(plan.steps.count, _PART) + BLOCK) + 4 * count * high * wide
+    behind = 0 if plan.over is None else (size_bound(extents[plan.over]) - 1) * plan.steps.pitch
+    nbytes = 2 * (high + wide) * (min(plan.steps.count, _PART) + behind + BLOCK) + 4 * count * high * wide
     enough = size_bound(rows_of.extent) >= _LEAST_ROWS and prod(size_bound(extents[d]) for d in steps) >= _LEAST_STEPS
     return plan if enough and nbytes <= target.tile_bytes else None
 
