@@ -259,6 +259,7 @@ GRADIENTS = [
     Layer((14, 14), 40, 48, (3, 3), ((1, 1), (1, 1)), batch=2, groups=2),
     Layer((15, 15), 3, 40, (5, 7), ((2, 2), (3, 3)), stride=2, batch=2),
     Layer((15, 9), 40, 24, (1, 1), stride=2, batch=2),
+    Layer((9, 20), 1, 32, (3, 9), ((1, 1), (4, 4)), batch=2),
 ]
 """Whose left operand is transposed, or right one; groups; taps that are rows together, or read lines of others; odd numbers of steps."""
 

@@ -103,7 +103,10 @@ def _plan(work: Work, target: TargetView) -> _Plan | None:
         return None
     bounds = [(index, pair) for index, pair in zip(indices, left.storage.bounds) if pair is not None]
     beside, each = _beside(work, left, out, row, taps), size_bound(extents[row])
-    rows_of = ByDepth(left, extents[row] if beside is None else each * size_bound(extents[beside]), bounds, beside, each)
+    if any(row in index.terms for index, _ in bounds):  # of one channel the taps are the rows
+        beside, each = row, 1
+    count = extents[row] if beside in (None, row) else each * size_bound(extents[beside])
+    rows_of = ByDepth(left, count, bounds, beside, each)
     steps.sort(key=lambda d: -b[d])
     columns_of, taps = ByDepth(right, extents[column], []), [d for d in taps if d != beside]
     walked, parts = _parts(steps, extents)
@@ -111,9 +114,9 @@ def _plan(work: Work, target: TargetView) -> _Plan | None:
     over = next((d for d in taps if _follow(plan.left, d, parts.across) and isinstance(extents[d], int)), None)
     whole = _in_whole_tiles(parts, extents) if over is not None and plan.turns_right(extents) else None
     plan = plan if whole is None else replace(plan, steps=whole, over=over)
-    high, wide, count = plan.left.wide, plan.right.wide, prod(size_bound(extents[d]) for d in plan.taps)
+    high, wide, sums = plan.left.wide, plan.right.wide, prod(size_bound(extents[d]) for d in plan.taps)
     behind = 0 if plan.over is None else (size_bound(extents[plan.over]) - 1) * plan.steps.pitch
-    nbytes = 2 * (high + wide) * (min(plan.steps.count, _PART) + behind + BLOCK) + 4 * count * high * wide
+    nbytes = 2 * (high + wide) * (min(plan.steps.count, _PART) + behind + BLOCK) + 4 * sums * high * wide
     enough = size_bound(rows_of.extent) >= _LEAST_ROWS and prod(size_bound(extents[d]) for d in steps) >= _LEAST_STEPS
     return plan if enough and nbytes <= target.tile_bytes else None
 
