@@ -37,8 +37,18 @@ def _whole_window(op: ir.Operation) -> list[ir.Value] | None:
         first[place], last[place] = read[0], read[-1] + 1
         starts[d], limits[d], steps[d] = read[0] * step - low, read[-1] * step - low + 1, step
     part = build.slice_(dims.unreversed(op), first, last)
-    sides = [(build.slice_(x, starts, limits, steps), dims.second[0], dims.spatial[0]), (part, dims.first[1], dims.spatial[1])]
+    sides = [(_sliced(x, starts, limits, steps), dims.second[0], dims.spatial[0]), (part, dims.first[1], dims.spatial[1])]
     return [build.reshape(_product(op, sides if dims.first[2] < dims.second[2] else sides[::-1]), shape)]
+
+
+def _sliced(x: ir.Value, starts: list[int], limits: list[int], steps: list[int]) -> ir.Value:
+    """A slice; of a transpose the transpose of a slice, which the product takes in."""
+    turned = producer(x, "stablehlo.transpose")
+    if turned is None:
+        return build.slice_(x, starts, limits, steps)
+    order = integers(turned, "permutation")
+    before = [[numbers[order.index(d)] for d in range(len(order))] for numbers in (starts, limits, steps)]
+    return build.transpose(build.slice_(turned.operands[0], *before), order)
 
 
 def _product(op: ir.Operation, sides: list[tuple[ir.Value, int, tuple[int, ...]]]) -> ir.Value:
