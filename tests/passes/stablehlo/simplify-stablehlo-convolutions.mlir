@@ -39,3 +39,17 @@ func.func @main(%x: tensor<2x8x9x9xf32>, %y: tensor<2x8x4x4xf32>, %w: tensor<8x1
   %3 = stablehlo.slice %2 [0:2, 0:16, 0:1, 0:1] : (tensor<2x16x2x2xf32>) -> tensor<2x16x1x1xf32>
   return %1, %3 : tensor<2x16x7x7xf32>, tensor<2x16x1x1xf32>
 }
+
+// -----
+
+// Changed: The gradient by the weights of a 1 × 1 with a stride, of an image that lies with its channels last: what lies so is sliced.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: %[[X:.*]]: tensor<2x9x9x4xf32>, %[[G:[^:]*]]: tensor<2x8x5x5xf32>
+// CHECK: %[[S:.*]] = stablehlo.slice %[[X]] [0:2, 0:9:2, 0:9:2, 0:4]
+// CHECK: %[[T:.*]] = stablehlo.transpose %[[S]], dims = [0, 3, 1, 2]
+// CHECK: stablehlo.dot_general %[[G]], %[[T]], contracting_dims = [0, 2, 3] x [0, 2, 3]
+func.func @main(%x: tensor<2x9x9x4xf32>, %g: tensor<2x8x5x5xf32>) -> tensor<8x4x1x1xf32> {
+  %0 = stablehlo.transpose %x, dims = [0, 3, 1, 2] : (tensor<2x9x9x4xf32>) -> tensor<2x4x9x9xf32>
+  %1 = stablehlo.convolution(%0, %g) dim_numbers = [f, b, 0, 1]x[i, o, 0, 1]->[f, b, 0, 1], window = {rhs_dilate = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x4x9x9xf32>, tensor<2x8x5x5xf32>) -> tensor<8x4x1x1xf32>
+  return %1 : tensor<8x4x1x1xf32>
+}
