@@ -14,7 +14,8 @@ Range = tuple[int, int]
 
 def move_to_huge_pages(ranges: Sequence[Range]) -> None:
     """Has a thread move memory, (address, bytes) each, to huge pages while it is read and written as ever: half a second to four for a
-    gigabyte. What is smaller than 4 MB stays, and what the system declines: a file's pages, shared or pinned memory."""
+    gigabyte. What is smaller than 4 MB stays, and so do a file's pages, pinned memory, what a forked process shares, and zeros that
+    nobody has written."""
     if ranges:
         addresses, sizes = (_words(column) for column in zip(*ranges))
         native().hloom_move_to_huge_pages(addresses, sizes, ctypes.c_int64(len(ranges)))

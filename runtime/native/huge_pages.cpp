@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <mutex>
 #include <string>
 #include <system_error>
@@ -14,10 +15,13 @@
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace {
 
+constexpr uintptr_t kSmallPage = 4096;
 constexpr uintptr_t kPage = uintptr_t{2} << 20;
 constexpr uint64_t kFrom = 2 * kPage;
 constexpr uintptr_t kAtOnce = 16 * kPage;  // what else wants the process's memory map waits meanwhile
@@ -33,7 +37,8 @@ bool allowed() {
     const char *wish = std::getenv("HLOOM_HUGE_PAGES");
     std::string setting;
     std::getline(std::ifstream("/sys/kernel/mm/transparent_hugepage/enabled"), setting);
-    return !(wish && !std::strcmp(wish, "0")) && !setting.empty() && setting.find("[never]") == std::string::npos;
+    const bool wanted = !(wish && !std::strcmp(wish, "0")) && sysconf(_SC_PAGESIZE) == long{kSmallPage};
+    return wanted && !setting.empty() && setting.find("[never]") == std::string::npos;
   }();
   return found;
 #else
@@ -41,16 +46,36 @@ bool allowed() {
 #endif
 }
 
+// Whether most of the small pages at a huge page's place are there and this process's alone. Moving others would take memory: of zeros that
+// nobody wrote, which are one page for all, and of what a forked process shares.
+bool is_own(int pagemap, uintptr_t place) {
+  constexpr uint64_t kPresent = uint64_t{1} << 63, kExclusive = uint64_t{1} << 56;
+  uint64_t pages[kPage / kSmallPage];
+  if (pread(pagemap, pages, sizeof pages, place / kSmallPage * sizeof *pages) != sizeof pages) return false;
+  const auto own = std::count_if(std::begin(pages), std::end(pages), [](uint64_t page) { return page & kPresent && page & kExclusive; });
+  return own >= std::end(pages) - std::begin(pages) - own;
+}
+
+void collapse_own(const Ranges &ranges) {
+  const int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+  if (pagemap < 0) return;
+  for (auto [start, end] : ranges) {
+    while (start < end) {
+      uintptr_t next = start;
+      while (next < end && next - start < kAtOnce && is_own(pagemap, next)) next += kPage;
+      if (next > start) madvise(reinterpret_cast<void *>(start), next - start, kCollapse);
+      start = std::max(next, start + kPage);
+    }
+  }
+  close(pagemap);
+}
+
 // On a thread of its own, while the memory is read and written as ever. What the kernel declines stays as it is: a file's pages, shared or
 // pinned memory, what is freed meanwhile.
 void collapse(Ranges ranges) {
   if (ranges.empty()) return;
   try {
-    std::thread([ranges = std::move(ranges)] {
-      for (auto [start, end] : ranges)
-        for (uintptr_t first = start; first < end; first += kAtOnce)
-          madvise(reinterpret_cast<void *>(first), std::min(kAtOnce, end - first), kCollapse);
-    }).detach();
+    std::thread([ranges = std::move(ranges)] { collapse_own(ranges); }).detach();
   } catch (const std::system_error &) {  // no thread to be had
   }
 }

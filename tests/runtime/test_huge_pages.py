@@ -106,6 +106,32 @@ def test_small_ranges_stay():
     assert not _huge_bytes(small.ctypes.data)
 
 
+def test_what_takes_no_memory_of_its_own_takes_none():
+    zeros, mostly = (_ordinary(8 * PAGE, apart=True) for _ in range(2))
+    assert not zeros.any()  # all are the system's one page of zeros
+    mostly[:: 3 * 4096] = 1
+    move_to_huge_pages([(array.ctypes.data, array.nbytes) for array in (zeros, mostly)])
+    time.sleep(0.2)
+    assert not _huge_bytes(zeros.ctypes.data) and not _huge_bytes(mostly.ctypes.data)
+
+
+def test_what_a_forked_process_shares_stays():
+    weights = _weights(apart=True)
+    reader, writer = os.pipe()
+    if not (child := os.fork()):
+        os.close(writer)
+        os.read(reader, 1)  # until the parent closes its end
+        os._exit(0)
+    move_to_huge_pages([(weights.ctypes.data, weights.nbytes)])
+    time.sleep(0.2)
+    huge = _huge_bytes(weights.ctypes.data)
+    os.close(writer)
+    os.waitpid(child, 0)
+    assert not huge
+    move_to_huge_pages([(weights.ctypes.data, weights.nbytes)])
+    assert _moved(weights.ctypes.data)
+
+
 def test_nothing_is_moved_for_who_wants_none(tmp_path):
     code = f"""
 import sys, time
