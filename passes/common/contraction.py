@@ -139,6 +139,12 @@ def block_columns(target: TargetView, elements: ir.Type) -> int:
     return block_registers(target) * target.lanes(8 * element_bytes(elements))
 
 
+def rows_on_tiles(depth: int, size: int, target: TargetView) -> int:
+    """Rows of a tile that AMX multiplies where they lie along the sum of `depth` elements of `size` bytes: as many as L2 holds beside two
+    panels."""
+    return max(1, target.l2_bytes * 3 // 8 // (size * depth) // 32) * 32
+
+
 def sums_in_parts(rows: int, depth: int, size: int, target: TargetView) -> bool:
     """Whether sums of `depth` steps, of elements of `size` bytes, are so long that `rows` of the left operand take more than a quarter of
     L2, which holds panels and results beside them."""

@@ -30,12 +30,14 @@ are packed however few rows they are multiplied by:
     %p : [columns / 64, K / 2, 64, 2],  %x : [256, K] seen as [256, K / 2, 2],  contracting_dims = [1, 2] x [1, 3]
 
 The packing depends on the weight alone, so that split-init, which comes after, moves it into @init: it is done once; upstream's linalg-
-block-pack-matmul would pack at every call. Must hold: bound arguments carry `hloom.bound`. Declined: targets other than CPUs; weights that
-are not made of bound arguments, not matrices or narrower than a block; a depth that is no whole lanes; dots with batch dimensions; dots of
-other elements with at most `min-rows` rows, which read the weight once in any order, and of at most 8 where they are not all f32 or f64.
-In loops of 32 turns and more such few rows read weights of f32 and f64 that L2 holds from a packed copy, too, and those that a quarter of
-the last cache holds, unless they lie along the sum: it begins at a cache line, which what a caller gives need not, and a row's chunk of
-columns is read from front to back. Its blocks are as wide as such a chunk, where whole blocks remain for all cores.
+block-pack-matmul would pack at every call. A right operand that is not bound and lies by depth is packed at every call for AMX, once, where
+its kernel would pack it for three tiles of rows or more, and the left one is no softmax. Must hold: bound arguments carry `hloom.bound`.
+Declined: targets other than CPUs; other weights that are not made of bound arguments; those that are not matrices or narrower than a block;
+a depth that is no whole lanes; dots with batch dimensions; dots of other elements with at most `min-rows` rows, which read the weight once
+in any order, and of at most 8 where they are not all f32 or f64. In loops of 32 turns and more such few rows read weights of f32 and f64
+that L2 holds from a packed copy, too, and those that a quarter of the last cache holds, unless they lie along the sum: it begins at a cache
+line, which what a caller gives need not, and a row's chunk of columns is read from front to back. Its blocks are as wide as such a chunk,
+where whole blocks remain for all cores.
 """
 
 from __future__ import annotations
@@ -47,9 +49,9 @@ from torch_mlir import ir
 from hloom.dialects.storage import byte_size, element_bytes
 from hloom.dialects.target import TargetView, target_of
 
-from ..common.contraction import block_registers
+from ..common.contraction import block_registers, rows_on_tiles
 from ..common.init_function import early_values, entry
-from ..common.rewriting import holder, is_block_argument, producer, replace, walk
+from ..common.rewriting import defining_op, holder, is_block_argument, producer, replace, walk
 from ..fused.planner.codes import Code
 from ..fused.planner.decisions import append_note
 from ..fused.planner.loop_wishes import LoopWishes
@@ -67,6 +69,10 @@ _TILE_BLOCK, _TILE_BYTES = 32, 64
 _FEW = 8
 _CHUNK_REGISTERS = 16
 """Of sums, where one row is multiplied: more would not hide more of an addition's time."""
+_Packed = dict[tuple[ir.Value, int, int, int], ir.Value]
+"""By the weight, the dimension of its columns, those of a block, and how many neighbours in depth lie side by side."""
+_LOOKED_AT = 64
+"""Values that make an operand, at most."""
 _MANY_TURNS = 32
 """Packing takes as long as four turns; reading lines in two halves takes half as long again, which is known when they are read alone."""
 
@@ -79,7 +85,7 @@ def pack_weights(module: ir.Operation, *, block: int = 0, min_rows: int = 1) -> 
         return
     wishes = LoopWishes(policy_of(module).loop, lambda rule: rule.products != "cost")
     bound = early_values(main)
-    packed: dict[tuple[ir.Value, int, int, int], ir.Value] = {}
+    packed: _Packed = {}
     for op in walk(main, "stablehlo.dot_general"):
         if not _is_packable(op):
             continue
@@ -99,6 +105,8 @@ def pack_weights(module: ir.Operation, *, block: int = 0, min_rows: int = 1) -> 
             kind = str(op.operands[1].type)
             _pack(op, _one_stream(op, found[0]) if few and not block else found[0], found[1], packed)
             append_note(module, Code.LOOP_HOISTED, [], "the weight is the same in all turns, and packed once", kind)
+        else:
+            _pack_for_tiles(op, *found, packed)
 
 
 def _stays(op: ir.Operation, target: TargetView, wishes: LoopWishes, few: bool) -> bool:
@@ -123,6 +131,31 @@ def _stays(op: ir.Operation, target: TargetView, wishes: LoopWishes, few: bool) 
     if constant is not None:
         constant.move_before(loop)
     return True
+
+
+def _pack_for_tiles(op: ir.Operation, block: int, count: int, packed: _Packed) -> None:
+    """Packs a right operand that lies by depth where AMX's kernel would do so for each of three tiles of rows or more."""
+    target, dims, rhs = target_of(op), DotDims.of(op), op.operands[1]
+    by_depth = dims.contracting[1][0] == 0 and dims.contracting[0][0] + 1 == dims.ranks[0]
+    if not (target.amx_bf16 or target.amx_int8) or block != _TILE_BLOCK or not by_depth or _columns(op) % block:
+        return
+    several = _rows(op) > 2 * rows_on_tiles(build.shape_of(rhs)[0], element_bytes(build.element_of(rhs)), target)
+    if several and not _is_softmax(op.operands[0]):
+        _pack(op, block, count, packed)
+
+
+def _is_softmax(value: ir.Value) -> bool:
+    """Whether exponentials and a reduction of their row make the value since the last product: both products may then be one kernel."""
+    names, seen, waiting = set(), {value}, [value]
+    while waiting and len(seen) <= _LOOKED_AT:
+        op = defining_op(waiting.pop())
+        if op is None or op.name == "stablehlo.dot_general":
+            continue
+        names.add(op.name)
+        found = [operand for operand in op.operands if operand not in seen]
+        seen.update(found)
+        waiting += found
+    return {"stablehlo.exponential", "stablehlo.reduce"} <= names
 
 
 def _most_of_few(op: ir.Operation, target: TargetView) -> int:
@@ -190,7 +223,7 @@ def _columns(op: ir.Operation) -> int:
     return build.shape_of(op.operands[1])[DotDims.of(op).free(1)[0]]
 
 
-def _pack(op: ir.Operation, block: int, count: int, packed: dict[tuple[ir.Value, int, int, int], ir.Value]) -> None:
+def _pack(op: ir.Operation, block: int, count: int, packed: _Packed) -> None:
     """`count` neighbours in depth lie side by side."""
     lhs, rhs = op.operands
     dims = DotDims.of(op)
@@ -217,7 +250,7 @@ def _pack(op: ir.Operation, block: int, count: int, packed: dict[tuple[ir.Value,
         replace(op, [build.slice_(flat, [0] * len(shape), shape)])
 
 
-def _see_packed(op: ir.Operation, block: int, packed: dict[tuple[ir.Value, int, int, int], ir.Value]) -> None:
+def _see_packed(op: ir.Operation, block: int, packed: _Packed) -> None:
     """The last panel is not whole: the dot reads the columns that there are, as an index of the panels."""
     lhs, rhs = op.operands
     dims, shape = DotDims.of(op), build.shape_of(op.results[0])

@@ -30,6 +30,7 @@ from ...common.contraction import (
     input_loops,
     integer_product,
     multiplies_bf16,
+    rows_on_tiles,
     sums_in_parts,
 )
 from ...common.nibbles import nibble_product
@@ -237,8 +238,9 @@ def _block(hero: TileOp, target: TargetView, packed: dict[int, int], rows: int, 
     if size == 0:
         return _register_tile(hero, target, rows, columns, depth, rows_first)
     is_direct = _left_lies_along_sum(hero) and depth * size % _TILE_BYTES == 0
-    most = max(1, target.l2_bytes * (3 if is_direct else 1) // 8 // (size * depth) // 32) * 32
-    return (32 if packed or is_direct else 256), _even_blocks(rows, most if is_direct else min(most, 256), 32)
+    if is_direct:
+        return 32, _even_blocks(rows, rows_on_tiles(depth, size, target), 32)
+    return (32 if packed else 256), _even_blocks(rows, min(256, max(1, target.l2_bytes // 8 // (size * depth) // 32) * 32), 32)
 
 
 def _register_tile(hero: TileOp, target: TargetView, rows: int, columns: int, depth: int, rows_first: bool) -> tuple[int, int]:

@@ -74,3 +74,41 @@ module attributes {hloom.target = {amx_int8 = true}} {
     return %0, %1, %2 : tensor<3x64xi32>, tensor<1x64xi32>, tensor<16x64xi32>
   }
 }
+
+// -----
+
+// Of a right operand that is not bound the kernel would pack each panel for three tiles of 384 rows: it is packed once. Of two it is not, nor
+// where it lies along the sum.
+// CHECK-LABEL: func.func @main(
+// CHECK: %[[T:.*]] = stablehlo.transpose %{{.*}}, dims = [0, 1, 3, 2] : (tensor<2x512x2x32xbf16>) -> tensor<2x512x32x2xbf16>
+// CHECK: stablehlo.dot_general %{{.*}}, %[[T]], contracting_dims = [1, 2] x [1, 3] : {{.*}} -> tensor<769x2x32xf32>
+// CHECK: stablehlo.dot_general {{.*}} contracting_dims = [1] x [0] : (tensor<768x1024xbf16>, tensor<1024x64xbf16>) -> tensor<768x64xf32>
+// CHECK: stablehlo.dot_general {{.*}} contracting_dims = [1] x [1] : (tensor<769x1024xbf16>, tensor<64x1024xbf16>) -> tensor<769x64xf32>
+module attributes {hloom.target = {amx_bf16 = true, l2_bytes = 2097152 : i64}} {
+  func.func @main(%x: tensor<769x1024xbf16>, %y: tensor<768x1024xbf16>, %w: tensor<1024x64xbf16>, %v: tensor<64x1024xbf16>)
+      -> (tensor<769x64xf32>, tensor<768x64xf32>, tensor<769x64xf32>) {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<769x1024xbf16>, tensor<1024x64xbf16>) -> tensor<769x64xf32>
+    %1 = stablehlo.dot_general %y, %w, contracting_dims = [1] x [0] : (tensor<768x1024xbf16>, tensor<1024x64xbf16>) -> tensor<768x64xf32>
+    %2 = stablehlo.dot_general %x, %v, contracting_dims = [1] x [1] : (tensor<769x1024xbf16>, tensor<64x1024xbf16>) -> tensor<769x64xf32>
+    return %0, %1, %2 : tensor<769x64xf32>, tensor<768x64xf32>, tensor<769x64xf32>
+  }
+}
+
+// -----
+
+// Declined: The left operand is a softmax, of whose two products one kernel may be made.
+// CHECK-LABEL: func.func @main(
+// CHECK: stablehlo.dot_general {{.*}} contracting_dims = [1] x [0] : (tensor<1024x1024xbf16>, tensor<1024x64xbf16>) -> tensor<1024x64xf32>
+module attributes {hloom.target = {amx_bf16 = true, l2_bytes = 2097152 : i64}} {
+  func.func @main(%q: tensor<1024x64xbf16>, %k: tensor<1024x64xbf16>, %v: tensor<1024x64xbf16>) -> tensor<1024x64xf32> {
+    %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+    %0 = stablehlo.dot_general %q, %k, contracting_dims = [1] x [1] : (tensor<1024x64xbf16>, tensor<1024x64xbf16>) -> tensor<1024x1024xf32>
+    %1 = stablehlo.reduce(%0 init: %low) applies stablehlo.maximum across dimensions = [1] : (tensor<1024x1024xf32>, tensor<f32>) -> tensor<1024xf32>
+    %2 = stablehlo.broadcast_in_dim %1, dims = [0] : (tensor<1024xf32>) -> tensor<1024x1024xf32>
+    %3 = stablehlo.subtract %0, %2 : tensor<1024x1024xf32>
+    %4 = stablehlo.exponential %3 : tensor<1024x1024xf32>
+    %5 = stablehlo.convert %4 : (tensor<1024x1024xf32>) -> tensor<1024x1024xbf16>
+    %6 = stablehlo.dot_general %5, %v, contracting_dims = [1] x [0] : (tensor<1024x1024xbf16>, tensor<1024x64xbf16>) -> tensor<1024x64xf32>
+    return %6 : tensor<1024x64xf32>
+  }
+}
