@@ -52,6 +52,7 @@ _SHALLOW_ROWS = 6
 """Rows of a block of registers, where sums have few steps."""
 _TILE_BYTES = 64
 """Of depth in an AMX tile."""
+_SUM_BYTES = 4
 _TILES_A_CORE = 4
 _MOST_PANELS = 4
 
@@ -231,15 +232,17 @@ def _is_split(hero: TileOp, target: TargetView) -> bool:
 
 
 def _block(hero: TileOp, target: TargetView, packed: dict[int, int], rows: int, columns: int, rows_first: bool) -> tuple[int, int]:
-    """Columns and rows of a tile. AMX takes panels of 32 columns and as many rows as L2 holds beside two panels; where it must pack an
-    operand first, enough of the other to be worth it."""
+    """Columns and rows of a tile. AMX takes panels of 32 columns and as many rows as L2 holds beside two panels; two panels and half as
+    many rows where L2 does not hold the results, of which each row is then two cache lines at a time. Where it must pack an operand first,
+    enough of the other to be worth it."""
     size = amx_bytes(hero, target)
     depth = prod(extent for extent, parallel in zip(hero.extents, hero.parallel) if not parallel)
     if size == 0:
         return _register_tile(hero, target, rows, columns, depth, rows_first)
     is_direct = _left_lies_along_sum(hero) and depth * size % _TILE_BYTES == 0
     if is_direct:
-        return 32, _even_blocks(rows, rows_on_tiles(depth, size, target), 32)
+        parts = 2 if _SUM_BYTES * rows * columns > 2 * target.l2_bytes else 1
+        return 32 * parts, _even_blocks(rows, max(32, rows_on_tiles(depth, size, target) // parts // 32 * 32), 32)
     return (32 if packed else 256), _even_blocks(rows, min(256, max(1, target.l2_bytes // 8 // (size * depth) // 32) * 32), 32)
 
 
