@@ -93,3 +93,18 @@ def test_what_fills_up_tiles_meets_no_infinity():
     expected = torch.ones(1, 2, 37, 40)
     expected[0, 1, :, 7] = math.inf
     torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize(("depth", "features"), [(32, 32), (16, 32), (64, 48)])
+def test_heads_that_are_parts_of_one_product(depth, features):
+    """Queries, keys and values of a head lie side by side: a panel has the part of one alone, of all tiles of rows."""
+
+    def together(x):
+        q, k, v = (part.transpose(0, 1) for part in x.split([depth, depth, features], dim=-1))
+        return (q @ k.transpose(1, 2) * depth**-0.5).softmax(-1) @ v
+
+    torch.manual_seed(0)
+    x = torch.randn(49, 4, 2 * depth + features).to(torch.bfloat16)
+    assert Compilation.of(together, (x,)).text("vector").count("x86.amx.tile_mulf") == 8
+    expected = together(x.float())  # of scores that are not rounded, which those in bf16 are twice
+    torch.testing.assert_close(hloom.compile(together, x)(x).float(), expected, atol=2**-6 * expected.abs().max().item(), rtol=0)

@@ -349,7 +349,7 @@ class _Kernel:
         maps = list(read.maps)
         for number, source in enumerate(inputs):
             if isinstance(source, Storage):
-                maps[number], inputs[number] = shifted(maps[number], source)
+                maps[number], inputs[number] = shifted(maps[number], source, extents)
         return Work(op, maps, inputs, inits, fill, outputs, read.parallel, extents, list(op.results), {}, block, tiles=self.moving)
 
     def _may_update(self, init: ir.Value) -> bool:

@@ -210,15 +210,26 @@ def stride_along(m: ir.AffineMap, storage: Storage, dim: int) -> int | None:
     return None if form is None else sum([index.coefficient(dim) * stride for index, stride in zip(form, storage.strides)])
 
 
-def shifted(m: ir.AffineMap, storage: Storage) -> tuple[ir.AffineMap, Storage]:
-    """The same access with constants that a map adds to a loop moved into the storage's offset."""
-    offsets, results = [LinearIndex()] * len(m.results), []
+def shifted(m: ir.AffineMap, storage: Storage, extents: Sequence[int | ir.Value]) -> tuple[ir.AffineMap, Storage]:
+    """The same access with constants that a map adds to a loop moved into the storage's offset. What lies there of a loop ends with its
+    extent, or at the end of the storage where run time alone tells the extent: what is behind is another slice's."""
+    offsets, results, sizes = [LinearIndex()] * len(m.results), [], list(storage.sizes)
     for d, expr in enumerate(m.results):
         if isinstance(expr, ir.AffineAddExpr) and isinstance(ir.AffineAddExpr(expr).rhs, ir.AffineConstantExpr):
-            offsets[d] = LinearIndex(constant=ir.AffineConstantExpr(ir.AffineAddExpr(expr).rhs).value)
+            constant = ir.AffineConstantExpr(ir.AffineAddExpr(expr).rhs).value
+            offsets[d] = LinearIndex(constant=constant)
             expr = ir.AffineAddExpr(expr).lhs
+            sizes[d] = _left_behind(sizes[d], constant, expr, extents)
         results.append(expr)
-    return ir.AffineMap.get(m.n_dims, 0, results), storage.slice(offsets, storage.sizes)
+    return ir.AffineMap.get(m.n_dims, 0, results), storage.slice(offsets, tuple(sizes))
+
+
+def _left_behind(size: int | ir.Value, constant: int, expr: ir.AffineExpr, extents: Sequence[int | ir.Value]) -> int | ir.Value:
+    """The size from `constant` on of what `expr` moves through: of a loop, no more than it reads."""
+    if not isinstance(expr, ir.AffineDimExpr):
+        return size
+    extent = extents[ir.AffineDimExpr(expr).position]
+    return size - constant if isinstance(size, int) and not isinstance(extent, int) else extent
 
 
 class Point:
