@@ -5,6 +5,7 @@ from __future__ import annotations
 import ml_dtypes
 import numpy as np
 import pytest
+from guards import SIDES, guarded
 
 import hloom
 from hloom.compiler.compile import Compilation
@@ -209,3 +210,22 @@ def test_shallow_products_of_rows(kind, batch, m, n, k, threads, tmp_path):
         hloom.set_threads(before)
     np.testing.assert_array_equal(found, a @ b.transpose(0, 2, 1))
     assert k == 1 or "vector.reduction" not in vector_stage(tmp_path)
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64", "bf16"])
+def test_both_operands_are_parts_of_one_argument(kind):
+    """A panel ends where its part does: behind the last part is no memory."""
+    text = f"""
+      func.func @main(%x: tensor<64x600x{kind}>) -> tensor<64x64x{kind}> {{
+        %a = stablehlo.slice %x [0:64, 0:300] : (tensor<64x600x{kind}>) -> tensor<64x300x{kind}>
+        %b = stablehlo.slice %x [0:64, 300:600] : (tensor<64x600x{kind}>) -> tensor<64x300x{kind}>
+        %0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [1]
+          : (tensor<64x300x{kind}>, tensor<64x300x{kind}>) -> tensor<64x64x{kind}>
+        return %0 : tensor<64x64x{kind}>
+      }}"""
+    element = {"f32": np.float32, "f64": np.float64, "bf16": ml_dtypes.bfloat16}[kind]
+    x = np.random.default_rng(0).integers(-1, 2, (64, 600)).astype(element)
+    a, b = x[:, :300].astype(np.float64), x[:, 300:].astype(np.float64)
+    for side in SIDES:
+        with guarded(side):
+            np.testing.assert_array_equal(hloom.compile(text)(x), (a @ b.T).astype(element))
