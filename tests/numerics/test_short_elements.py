@@ -66,6 +66,18 @@ def test_types(name, dtype):
         agree(FUNCTIONS[name], x, 0.01 if dtype in (jnp.bfloat16, np.float16) else 1e-6)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.float32, jnp.bfloat16])
+@pytest.mark.parametrize(("rows", "points", "parts"), [(257, 7, 3), (1000, 5, 3), (64, 3, 3), (300, 3, 8), (16, 8, 20), (33, 4, 6)])
+def test_many_rows_that_are_joined(rows, points, parts, dtype):
+    """Blocks between cuts, one block of all rows, and other nests."""
+    x, y = (np.random.default_rng(seed).integers(-99, 99, (rows, points)).astype(dtype) for seed in (0, 1))
+    joined = lambda x, y: jnp.concatenate([x, y] * (parts // 2) + [x + y] * (parts % 2))  # noqa: E731
+    padded = lambda x, y: jnp.pad(x, [(2, 3), (0, 0)]) + jnp.pad(y, [(5, 0), (0, 0)])  # noqa: E731
+    rolled = lambda x, y: jnp.roll(x, rows // 3, 0) * y  # noqa: E731
+    for function in (joined, padded, rolled):
+        np.testing.assert_array_equal(*(np.asarray(compiled(x, y)) for compiled in (hloom.compile(function, x, y), jax.jit(function))))
+
+
 def test_rows_of_tiles_that_are_not_whole():
     x = np.random.default_rng(0).standard_normal((3001, 3), np.float32)
     agree(lambda x: jnp.sin(x) * x[..., :1] + x[..., ::-1], x, 1e-5)

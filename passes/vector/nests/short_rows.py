@@ -5,17 +5,18 @@
 
 Which row and which column a lane has is the same in every block, so that what it reads lies at known places from where the block begins:
 neighbours, or a load and a shuffle (places.py). Where a constant tells the places (the pixels that a resize reads), or the row's number
-chooses (pads), the whole loop is one block. What is left of the last block is one of fewer rows; of a tile whose rows are known only at
-run time, row by row.
+chooses (pads), the whole loop is one block. Many rows of which some are chosen by their number, as of concatenations, are cut where that
+turns (segments.py), and have blocks between. What is left of the last block is one of fewer rows; of a tile whose rows are known only
+at run time, row by row.
 
 Must hold: results have their rows one after the other; what a block reads of an input spans few registers. Declined: turns (turns.py) and
-rows that fill a register.
+rows that fill a register; more of them than one block may have, where places are told.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from math import gcd
 
@@ -33,6 +34,7 @@ from .body import Captured, LanesBody
 from .lanes import Block, Lanes, Place, Rep
 from .nests import whole_part
 from .places import FOLDS, MOST_REGISTERS
+from .segments import known_cuts
 from .work import Point, Work, stride_along
 
 _MOST_POINTS = 8
@@ -41,8 +43,8 @@ _LEAST_BITS, _SHUFFLED_BITS = 32, 128
 """Chunks of narrower elements have no more lanes than those of so many bits, or as many as bytes are shuffled among."""
 _REGISTERS = 4
 """A block has so many, at least."""
-_MOST_OPS = 8192
-"""A block of all rows is emitted as so many ops at most."""
+_FEW_OPS, _MOST_OPS = 512, 8192
+"""A block of all rows is emitted as so many ops at most; as the more where cuts do not halve them."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +55,12 @@ class ShortRows:
     last: int
     points: int
     lanes: int
+    pieces: list[tuple[int, int]]
+    """From which row to which blocks go on: all, or those between two cuts. None where rows are known only at run time."""
     whole: bool
     """Whether all rows are one block."""
     tells_places: bool
-    """Whether that tells places, and chooses no elements of a row."""
+    """Whether constants or the rows' number tell places, and choose no elements of a row."""
 
     @staticmethod
     def of(works: list[Work], target: TargetView) -> ShortRows | None:
@@ -72,12 +76,24 @@ class ShortRows:
         along = next(follows, None)
         if along is None or any(stride_along(m, s, last) != 1 for m, s in results):
             return None
-        whole = any(_tells_places(work, (along, last)) for work in works)
-        rows, size = extents[along], sum(work.body_size() for work in works)
-        if whole and (not isinstance(rows, int) or rows * points * size > _MOST_OPS * lanes):
+        tells, rows = any(_tells_places(work, (along, last)) for work in works), extents[along]
+        if tells and not isinstance(rows, int):
             return None
-        found = ShortRows(along, last, points, lanes, whole, whole and not any(work.chooses_by(last) for work in works))
-        return found if all(map(found._reads_near, works)) else None
+        tells_places = tells and not any(work.chooses_by(last) for work in works)
+        found = ShortRows(along, last, points, lanes, [(0, rows)] if isinstance(rows, int) else [], tells, tells_places)
+        a_row = points * sum(work.body_size() for work in works)
+        if tells and found.emitted * a_row > _MOST_OPS * lanes:
+            return None
+        if tells and found.emitted * a_row > _FEW_OPS * lanes and (pieces := _pieces(works, along)):
+            cut = replace(found, pieces=pieces, whole=False)
+            found = cut if 2 * cut.emitted <= found.emitted else found
+        return found if all(found._reads_near(work, tells) for work in works) else None
+
+    @property
+    def emitted(self) -> int:
+        """How many rows code is emitted for, where rows are known: of a loop one block, and what is left."""
+        lengths = [end - first for first, end in self.pieces]
+        return sum(lengths) if self.whole else sum(min(length, self.rows + length % self.rows) for length in lengths)
 
     @property
     def rows(self) -> int:
@@ -92,17 +108,28 @@ class ShortRows:
 
         def at(indices: list[LinearIndex]) -> None:
             block = partial(self._block, works, captured, dict(zip(outer, indices)))
-            if isinstance(rows, int) and (self.whole or rows < self.rows):
-                block(rows, LinearIndex())
+            if isinstance(rows, int):
+                for first, end in self.pieces:
+                    self._blocks(block, first, end)
                 return
             whole = whole_part(rows, self.rows)
             for_each(0, whole, self.rows, partial(block, self.rows))
-            if not isinstance(rows, int):
-                for_each(whole, rows, 1, partial(block, 1))
-            elif rows % self.rows:
-                block(rows % self.rows, LinearIndex(constant=rows - rows % self.rows))
+            for_each(whole, rows, 1, partial(block, 1))
 
         nest_each([extents[d] for d in outer], at)
+
+    def _blocks(self, block: Callable[[int, LinearIndex], None], first: int, end: int) -> None:
+        """The rows from `first` to `end`: one block, or whole blocks and one of what is left."""
+        if self.whole:
+            block(end - first, LinearIndex(constant=first))
+            return
+        count, left = self.rows, (end - first) % self.rows
+        if end - left > first + count:
+            for_each(first, end - left, count, partial(block, count))
+        elif end - left > first:
+            block(count, LinearIndex(constant=first))
+        if left:
+            block(left, LinearIndex(constant=end - left))
 
     def _block(self, works: list[Work], captured: Captured, fixed: dict[int, LinearIndex], rows: int, start: LinearIndex) -> None:
         """So many rows from `start` on."""
@@ -125,9 +152,9 @@ class ShortRows:
             for work in works:
                 point.compute(work)
 
-    def _reads_near(self, work: Work) -> bool:
+    def _reads_near(self, work: Work, tells: bool) -> bool:
         """Whether what a register holds lies near, and all places are known."""
-        if work.looks_up() and not (self.whole and _knows_places(work, (self.along, self.last))):
+        if work.looks_up() and not (tells and _knows_places(work, (self.along, self.last))):
             return False
         return all(s.panels is None and not any(s.bounds) and self._is_near(m, s) for m, s in work.inputs_in_memory())
 
@@ -159,6 +186,12 @@ class _Chunk(Point):
 def _tells_places(work: Work, loops: Sequence[int]) -> bool:
     """Whether something that the body reads or asks for tells places, once the loops are known."""
     return any(s.table for _, s in work.inputs_in_memory()) or any(map(work.asks_for_index, loops))
+
+
+def _pieces(works: list[Work], along: int) -> list[tuple[int, int]]:
+    """The rows between two cuts, in which the number of a row chooses nothing; none where a constant tells places, or there are no cuts."""
+    found = None if any(s.table for work in works for _, s in work.inputs_in_memory()) else known_cuts(works, along)
+    return [] if found is None else found.pieces()
 
 
 def _knows_places(work: Work, loops: Sequence[int]) -> bool:

@@ -112,3 +112,86 @@ func.func private @found(%places: tensor<64xi32>, %x: tensor<8x3xf32>) -> tensor
   }
   return %0 : tensor<64x3xf32>
 }
+
+// -----
+
+// Changed: Two times 1,000 rows, joined: blocks of 32 between two cuts, of which each copies what it joins, and one of the eight that are left.
+// CHECK-LABEL: func.func private @many_joined(
+// CHECK: scf.for %[[I:.*]] = %c0 to %c992 step %c32
+// CHECK-COUNT-6: vector.store %{{.*}}, %arg4[%{{.*}}] : memref<6000xf32>, vector<16xf32>
+// CHECK: }
+// CHECK: %[[X:.*]] = vector.load %arg2[%c2976] : memref<3000xf32>, vector<16xf32>
+// CHECK: vector.store %[[X]], %arg4[%c2976] : memref<6000xf32>, vector<16xf32>
+// CHECK: vector.store %{{.*}}, %arg4[%c2992] : memref<6000xf32>, vector<8xf32>
+// CHECK: scf.for %[[J:.*]] = %c1000 to %c1992 step %c32
+// CHECK: %[[P:.*]] = arith.muli %[[J]], %c3
+// CHECK: %[[Q:.*]] = arith.addi %[[P]], %c-3000
+// CHECK: %[[Y:.*]] = vector.load %arg3[%[[Q]]] : memref<3000xf32>, vector<16xf32>
+// CHECK: vector.store %[[Y]], %arg4[%[[P]]] : memref<6000xf32>, vector<16xf32>
+// CHECK-COUNT-7: vector.store
+// CHECK-NOT: vector.store
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func private @many_joined(%x: tensor<1000x3xf32>, %y: tensor<1000x3xf32>) -> tensor<2000x3xf32> attributes {hloom.kind = "loop"} {
+  %zero = arith.constant 0 : index
+  %last = arith.constant 999 : index
+  %rows = arith.constant 1000 : index
+  %back = arith.constant -1000 : index
+  %e = tensor.empty() : tensor<2000x3xf32>
+  %0 = scf.forall (%i) in (1) shared_outs(%o = %e) -> (tensor<2000x3xf32>) {
+    %1 = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%o : tensor<2000x3xf32>) {
+    ^bb0(%out: f32):
+      %r = linalg.index 0 : index
+      %c = linalg.index 1 : index
+      %first = arith.minsi %r, %last : index
+      %a = tensor.extract %x[%first, %c] : tensor<1000x3xf32>
+      %less = arith.addi %r, %back : index
+      %second = arith.maxsi %less, %zero : index
+      %b = tensor.extract %y[%second, %c] : tensor<1000x3xf32>
+      %is_first = arith.cmpi slt, %r, %rows : index
+      %v = arith.select %is_first, %a, %b : f32
+      linalg.yield %v : f32
+    } -> tensor<2000x3xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %1 into %o[0, 0] [2000, 3] [1, 1] : tensor<2000x3xf32> into tensor<2000x3xf32>
+    }
+  }
+  return %0 : tensor<2000x3xf32>
+}
+
+// -----
+
+// Declined: Two times four rows are one block, of which a register has rows of both.
+// CHECK-LABEL: func.func private @few_joined(
+// CHECK: scf.for %{{.*}} = %arg0 to %arg1
+// CHECK-NOT: scf.for
+// CHECK: arith.select
+// CHECK: vector.store %{{.*}}, %arg4[%c0] : memref<24xf32>, vector<16xf32>
+// CHECK: vector.store %{{.*}}, %arg4[%c16] : memref<24xf32>, vector<8xf32>
+// CHECK-NOT: vector.store
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func private @few_joined(%x: tensor<4x3xf32>, %y: tensor<4x3xf32>) -> tensor<8x3xf32> attributes {hloom.kind = "loop"} {
+  %zero = arith.constant 0 : index
+  %last = arith.constant 3 : index
+  %rows = arith.constant 4 : index
+  %back = arith.constant -4 : index
+  %e = tensor.empty() : tensor<8x3xf32>
+  %0 = scf.forall (%i) in (1) shared_outs(%o = %e) -> (tensor<8x3xf32>) {
+    %1 = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%o : tensor<8x3xf32>) {
+    ^bb0(%out: f32):
+      %r = linalg.index 0 : index
+      %c = linalg.index 1 : index
+      %first = arith.minsi %r, %last : index
+      %a = tensor.extract %x[%first, %c] : tensor<4x3xf32>
+      %less = arith.addi %r, %back : index
+      %second = arith.maxsi %less, %zero : index
+      %b = tensor.extract %y[%second, %c] : tensor<4x3xf32>
+      %is_first = arith.cmpi slt, %r, %rows : index
+      %v = arith.select %is_first, %a, %b : f32
+      linalg.yield %v : f32
+    } -> tensor<8x3xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %1 into %o[0, 0] [8, 3] [1, 1] : tensor<8x3xf32> into tensor<8x3xf32>
+    }
+  }
+  return %0 : tensor<8x3xf32>
+}
