@@ -11,6 +11,7 @@ import jax
 import ml_dtypes
 import numpy as np
 import pytest
+import torch
 from jax import lax
 from x86_emulation import emulate
 
@@ -288,3 +289,19 @@ def test_amx_gradients_by_weights(monkeypatch, emulated):
         finite = np.isfinite(right)
         scale = np.abs(right[finite]).max()
         np.testing.assert_allclose(np.asarray(found)[finite] / scale, right[finite] / scale, rtol=0, atol=2**-7, err_msg=str(layer))
+
+
+def test_panels_that_are_filled_up_to_registers_stay_in_the_cache():
+    """Four features of a group are a quarter of a register: a panel of all lines would be four times as large as what it holds."""
+    torch.manual_seed(0)
+    x = torch.randn(2, 64, 37, 26).to(torch.bfloat16).to(memory_format=torch.channels_last)
+    w, g = (torch.randn(shape).to(torch.bfloat16) for shape in ((8, 32, 2, 1), (2, 8, 40, 30)))
+
+    def by_weights(x, w, g):
+        numbers = ([1, 1], [2, 2], [1, 1], False, [0, 0], 2, [False, True, False])
+        return torch.ops.aten.convolution_backward(g, x, w, None, *numbers)[1]
+
+    Compilation.of(by_weights, (x, w, g), target="cpu-amx").to("vector")  # whose check of the stack raises no error
+    expected = by_weights(x.double(), w.double(), g.double())
+    found = hloom.compile(by_weights, x, w, g)(x, w, g).double()
+    torch.testing.assert_close(found, expected, rtol=0, atol=2**-7 * expected.abs().max().item())

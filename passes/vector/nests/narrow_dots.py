@@ -144,6 +144,11 @@ class _Plan:
             return False
         return lies_in_lanes(self.right, [stride for d, stride in enumerate(strides) if d != self.inside], self.by.stored)
 
+    def is_turned(self, extents: list[LoopBound], dims: list[Dim]) -> bool:
+        """Whether the left operand is packed by columns: neighbours of its last dim are, and all of them exist."""
+        last = dims[-1]
+        return last.stride == 1 and not any(dim.bounds for dim in dims) and last.reach is None and self.live(extents) is None
+
     def panel_bytes(self, extents: list[LoopBound]) -> int | None:
         """Of both operands, None where there is no panel of the left one."""
         dims = self.dims(extents, {d: LinearIndex() for d in self.outer})
@@ -151,7 +156,9 @@ class _Plan:
             return None
         columns = columns_of(size_bound(extents[self.columns]), self.by.right) * prod(size_bound(extents[d]) for d in self.summed)
         columns = 0 if self.reads_right() else columns
-        rows = 0 if self.reads_left(extents, dims) else prod(dim.most for dim in dims)
+        *outer, last = dims
+        across = columns_of(last.most, self.by.left) if self.is_turned(extents, dims) else last.most
+        rows = 0 if self.reads_left(extents, dims) else prod(dim.most for dim in outer) * across
         return 4 * groups_of(self.elements(extents), self.by.left) * (rows + columns)
 
 
@@ -267,8 +274,7 @@ class _Dots:
         source = Source(access.storage, access.at(fixed), last.stride, plan.along(access), last.extent, depth)
         outers, live = [(dim.extent, dim.stride) for dim in outer], plan.live(extents)
         source = replace(source, outer=outers, bounds=bounds, reach=last.reach, live=live)
-        turned = last.stride == 1 and not any(bounds) and last.reach is None and live is None
-        panel = (Panel.of_columns if turned else Panel.of_rows)(self.scratch, source, by)
+        panel = (Panel.of_columns if plan.is_turned(extents, dims) else Panel.of_rows)(self.scratch, source, by)
         self._once(source, lambda: pack_panel(source, panel, by))
         sizes = (*(dim.extent for dim in dims), groups_of(depth, by))
         return replace(panel.by_rows(), sizes=sizes, bounds=(*bounds, None) if any(bounds) and not by.flips else ()), read
