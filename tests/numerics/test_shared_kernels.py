@@ -16,8 +16,9 @@ from hloom.compiler.passmanager import Step
 from hloom.passes.common.rewriting import top_level
 from hloom.passes.llvm import share_kernels
 
-DEPTHS = (128, 160, 192, 224)
-"""Of panels that the first cache does not hold: those that it does are prefetched into it, by kernels of their own."""
+DEPTHS = (320, 352, 416, 448)
+"""Of panels that the first cache does not hold: what a step prefetches of others is other code. A number of one kernel that meets another is
+other code, too: 224 and 240 do, with what blocks prefetch."""
 
 
 def products(depths: Sequence[int]) -> str:
