@@ -17,8 +17,8 @@ from hloom.passes.common.rewriting import top_level
 from hloom.passes.llvm import share_kernels
 
 DEPTHS = (320, 352, 416, 448)
-"""Of panels that the first cache does not hold: what a step prefetches of others is other code. A number of one kernel that meets another is
-other code, too: 224 and 240 do, with what blocks prefetch."""
+"""Of panels that the first cache does not hold: what a step prefetches of others is other code. So is a number of one kernel that meets
+another, as those of 224 and 240 do."""
 
 
 def products(depths: Sequence[int]) -> str:
