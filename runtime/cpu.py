@@ -143,7 +143,7 @@ class CpuDevice:
         there: dict[int, tuple[Any, int]] = {}
         try:
             owners, kind = self._set_inputs(main, pointers, inputs)
-            if self._returning:
+            if self._returning is not None:
                 self._returning.look(pointers)
             if in_place:
                 there = self._updated(main, pointers, inputs, owners)
@@ -298,9 +298,8 @@ class CpuDevice:
         unread = len(self._main.fixed)
         self._slots = [self._main.arguments.get(position, unread) for position in self.program.positions]
         self._run = _run(self._slots)
-        self._returning = Returning(
-            [(-1 if slot == unread else slot, spec.nbytes) for slot, spec in zip(self._slots, self.signature.inputs)]
-        )
+        read = [(slot, spec.nbytes) for slot, spec in zip(self._slots, self.signature.inputs) if slot != unread]
+        self._returning = Returning.of(read)
 
     def kept(self) -> Mapping[str, Buffer]:
         return self._kept

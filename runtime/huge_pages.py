@@ -23,21 +23,18 @@ def move_to_huge_pages(ranges: Sequence[Range]) -> None:
 
 class Returning:
     """The inputs of a program, of which those are moved that lie where they lay in the calls before: a cache of keys, weights that are not
-    bound. Nothing to see makes it false."""
+    bound."""
 
-    def __init__(self, inputs: Sequence[Range]):
-        """`inputs`: each one's slot among a frame's pointers, and its bytes."""
+    def __init__(self, handle: int):
+        self._handle, self._look = ctypes.c_void_p(handle), native().hloom_returning_look
+        weakref.finalize(self, native().hloom_returning_free, self._handle)
+
+    @staticmethod
+    def of(inputs: Sequence[Range]) -> Returning | None:
+        """`inputs`: each one's slot among a frame's pointers, and its bytes. None where none of them is to be moved."""
         slots, sizes = (_words(column) for column in zip(*inputs)) if inputs else (None, None)
-        made = native().hloom_returning
-        made.restype = ctypes.c_void_p
-        self._handle = made(slots, sizes, ctypes.c_int64(len(inputs)))
-        self._look = native().hloom_returning_look
-        if self._handle:
-            self._handle = ctypes.c_void_p(self._handle)
-            weakref.finalize(self, native().hloom_returning_free, self._handle)
-
-    def __bool__(self) -> bool:
-        return self._handle is not None
+        handle = native().hloom_returning(slots, sizes, ctypes.c_int64(len(inputs)))
+        return None if handle is None else Returning(handle)
 
     def look(self, frame: Any) -> None:
         """Takes note of a call. `frame`: its pointers."""

@@ -35,6 +35,7 @@ def native() -> ctypes.PyDLL:
     library.hloom_alloc.argtypes = [ctypes.c_size_t]
     library.hloom_free.restype = None
     library.hloom_free.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    library.hloom_returning.restype = ctypes.c_void_p
     library.hloom_set_threads.restype = None
     threads = os.environ.get("HLOOM_NUM_THREADS", "")
     if threads:
