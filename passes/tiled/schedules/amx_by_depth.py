@@ -13,13 +13,12 @@ from hloom.dialects.target import TargetView
 from ...common.affine import dim_position
 from ...common.axes import Axes, TileOp, even_size
 from ...common.linear_index import LinearIndex, linear_results
-from .contraction import amx_bytes
+from .contraction import SUM_BYTES, amx_bytes
 from .cutting import cut, innermost
 
 _ROWS, _COLUMNS, _BLOCK = 256, 512, 32
 _LEAST_ROWS = 8
 """Of a product: a tile of fewer is nearly empty."""
-_SUM_BYTES = 4
 
 
 def amx_by_depth_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[int, int] | None:
@@ -39,7 +38,7 @@ def amx_by_depth_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[
     inside = taps if _all_taps_fit(axes, taps, others, (row, column), wide, target) else taps[-1:]
     sizes = {axis: 1 for axis in others if axis in axes.tileable and axis not in inside}
     along = prod(axes.extent[axis] for axis in inside)
-    high = _even(axes.extent[row], max(_BLOCK, min(_ROWS, target.l2_bytes // 2 // (_SUM_BYTES * along * wide) // _BLOCK * _BLOCK)))
+    high = _even(axes.extent[row], max(_BLOCK, min(_ROWS, target.l2_bytes // 2 // (SUM_BYTES * along * wide) // _BLOCK * _BLOCK)))
     for axis, size in ((column, wide), (row, high)):
         cut(sizes, axes, [axis], size)
     order = [*others, column, row]
@@ -62,7 +61,7 @@ def _all_taps_fit(axes: Axes, taps: list[int], others: list[int], product: tuple
     rows, columns = (axes.extent[axis] for axis in product)
     high = min(_ROWS, rows)
     tiles = prod(axes.extent[axis] for axis in others if axis not in taps) * ceil(rows / high) * ceil(columns / wide)
-    return _SUM_BYTES * prod(axes.extent[axis] for axis in taps) * high * wide <= target.l2_bytes // 2 and tiles >= target.cores
+    return SUM_BYTES * prod(axes.extent[axis] for axis in taps) * high * wide <= target.l2_bytes // 2 and tiles >= target.cores
 
 
 def _lies_beside(hero: TileOp, row: int, taps: list[int]) -> bool:

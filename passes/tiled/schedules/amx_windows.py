@@ -13,7 +13,7 @@ from hloom.dialects.target import TargetView
 
 from ...common.axes import Axes, TileOp
 from ...common.linear_index import LinearIndex, linear_results
-from .contraction import amx_bytes
+from .contraction import SUM_BYTES, amx_bytes
 from .convolution import kinds, order, roles, shares_registers
 from .cutting import cut, panels
 
@@ -22,7 +22,6 @@ _BLOCK = 32
 _LEAST_FEATURES, _LEAST_ROWS = 64, 128
 """Of a tile: each block of weights is read for all of its rows."""
 _TILES_A_CORE = 4
-_SUM_BYTES = 4
 
 
 def amx_windows_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[int, int] | None:
@@ -35,7 +34,7 @@ def amx_windows_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     row, beside = _windows(hero, lines)
     depth = prod(extent for extent, parallel in zip(hero.extents, hero.parallel) if not parallel)
     count, features = (prod(axes.extent[axis] for axis in group) for group in (lines, columns))
-    most = max(_LEAST_ROWS, (room - size * beside) // (size * row + _SUM_BYTES * features))
+    most = max(_LEAST_ROWS, (room - size * beside) // (size * row + SUM_BYTES * features))
     shared = count // (_TILES_A_CORE * cores)
     sizes = {axis: 1 for axis in groups if axis in axes.tileable}
     cut(sizes, axes, lines, min(most, max(shared, _LEAST_ROWS)) // _BLOCK * _BLOCK)

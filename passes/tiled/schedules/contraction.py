@@ -52,7 +52,8 @@ _SHALLOW_ROWS = 6
 """Rows of a block of registers, where sums have few steps."""
 _TILE_BYTES = 64
 """Of depth in an AMX tile."""
-_SUM_BYTES = 4
+SUM_BYTES = 4
+"""Of a sum of what AMX multiplies."""
 _TILES_A_CORE = 4
 _MOST_PANELS = 4
 
@@ -241,8 +242,8 @@ def _block(hero: TileOp, target: TargetView, packed: dict[int, int], rows: int, 
         return _register_tile(hero, target, rows, columns, depth, rows_first)
     is_direct = _left_lies_along_sum(hero) and depth * size % _TILE_BYTES == 0
     if is_direct:
-        parts = 2 if _SUM_BYTES * rows * columns > 2 * target.l2_bytes else 1
-        return 32 * parts, _even_blocks(rows, max(32, rows_on_tiles(depth, size, target) // parts // 32 * 32), 32)
+        parts = 2 if SUM_BYTES * rows * columns > 2 * target.l2_bytes else 1
+        return 32 * parts, _even_blocks(rows, rows_on_tiles(parts * depth, size, target), 32)
     return (32 if packed else 256), _even_blocks(rows, min(256, max(1, target.l2_bytes // 8 // (size * depth) // 32) * 32), 32)
 
 

@@ -15,13 +15,10 @@ from torch_mlir.dialects import memref
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
-from ...common.linear_index import LinearIndex
-from ...common.storage import Storage
-from .body import LanesBody
 from .lanes import KEEP_IN_ALL_CACHES
-from .next_panel import steps_of_panel
+from .next_panel import panels_of, place_in_panel
 from .windows import Taps
-from .work import Point, Work, stride_along
+from .work import Point, Work
 
 _AHEAD = 1024
 """Bytes: four steps or more, the time that L2 takes."""
@@ -32,16 +29,12 @@ def prefetch_near(work: Work, jam: int, point: Point, summed: Mapping[int, Taps]
     `inside` in a part of the sum.
     Declined: panels that the first cache holds or that are not in one piece, registers smaller than a cache line, whose loads find every
     other line there."""
-    for m, source in zip(work.maps, work.inputs):
-        if not isinstance(source, Storage) or source.writable or stride_along(m, source, jam) != 0:
-            continue
+    for m, source, steps in panels_of(work, jam, point, summed):
         wide, size = point.lanes.count, element_bytes(source.element)
         line = target.cache_line_bytes // size
-        steps = steps_of_panel(work, m, source, summed, wide)
-        if steps is None or target.lanes(8 * size) < line or (inside or steps) * wide * size <= target.l1_bytes:
+        if target.lanes(8 * size) < line or (inside or steps) * wide * size <= target.l1_bytes:
             continue
-        address = source.address(LanesBody(point.lanes, point.indices, point.captured).at(m))
-        if not isinstance(address, LinearIndex) or address.lanes != 1:
+        if (here := place_in_panel(m, source, point)) is None:
             continue
         for first in range(_AHEAD // size, _AHEAD // size + wide, line):
-            memref.prefetch(source.base, [(address.uniform() + first).address_in(source.base)], False, KEEP_IN_ALL_CACHES, True)
+            memref.prefetch(source.base, [(here + first).address_in(source.base)], False, KEEP_IN_ALL_CACHES, True)

@@ -7,7 +7,7 @@ each step of depth. The rows of a convolution are the pixels of all lines of a t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from math import ceil, prod
 
 from torch_mlir import ir
@@ -39,30 +39,38 @@ def prefetch_behind(work: Work, jam: int, rows: int, point: Point, summed: Mappi
     loops = [d for d, taps in summed.items() if taps != (0, 1)]
     if inside and len(loops) > 1:
         return
-    for m, source in zip(work.maps, work.inputs):
-        if not isinstance(source, Storage) or source.writable or stride_along(m, source, jam) != 0:
-            continue
-        wide, size = point.lanes.count, element_bytes(source.element)
-        total = steps_of_panel(work, m, source, summed, wide)
-        steps = inside or total
+    for m, source, total in panels_of(work, jam, point, summed):
+        wide, size, steps = point.lanes.count, element_bytes(source.element), inside or total
         panels = 2 if len(loops) == 1 else _WITH_PIXELS
-        if total is None or steps is None or panels * steps * wide * size > target.l2_bytes:
-            continue
-        body = LanesBody(point.lanes, point.indices, point.captured)
-        address = source.address(body.at(m))
-        if not isinstance(address, LinearIndex) or address.lanes != 1:
+        if panels * steps * wide * size > target.l2_bytes or (here := place_in_panel(m, source, point)) is None:
             continue
         height, row = _rows(work, m, source, jam, point)
         share = ceil(steps * wide / height)
         each = ceil(rows * wide / height)
         near = KEEP_IN_ALL_CACHES if 2 * steps * wide * size <= target.l1_bytes else _IN_L2
         place = sum((_passed(point, d, summed[d], inside) * (stride_along(m, source, d) or 0) for d in loops), LinearIndex())
-        first = address.uniform() + total * wide + row * share + place // wide * (each - wide)
+        first = here + total * wide + row * share + place // wide * (each - wide)
         for behind in range(0, each, target.cache_line_bytes // size):
             memref.prefetch(source.base, [(first + behind).address_in(source.base)], False, near, True)
 
 
-def steps_of_panel(work: Work, m: ir.AffineMap, source: Storage, summed: Iterable[int], wide: int) -> int | None:
+def panels_of(work: Work, jam: int, point: Point, summed: Iterable[int]) -> Iterator[tuple[ir.AffineMap, Storage, int]]:
+    """The inputs of which all rows of the loop `jam` read one panel, in one piece, and its steps."""
+    for m, source in zip(work.maps, work.inputs):
+        if not isinstance(source, Storage) or source.writable or stride_along(m, source, jam) != 0:
+            continue
+        steps = _steps_of_panel(work, m, source, summed, point.lanes.count)
+        if steps is not None:
+            yield m, source, steps
+
+
+def place_in_panel(m: ir.AffineMap, source: Storage, point: Point) -> LinearIndex | None:
+    """Where the point's lanes begin, if they are neighbours."""
+    address = source.address(LanesBody(point.lanes, point.indices, point.captured).at(m))
+    return address.uniform() if isinstance(address, LinearIndex) and address.lanes == 1 else None
+
+
+def _steps_of_panel(work: Work, m: ir.AffineMap, source: Storage, summed: Iterable[int], wide: int) -> int | None:
     """How many lines of `wide` elements the loops pass over, which lie one behind the other; None where they do not."""
     along = {d: stride_along(m, source, d) or 0 for d in summed if work.extents[d] != 1}
     steps = 1
