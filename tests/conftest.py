@@ -60,8 +60,9 @@ def pytest_collection_finish(session):
 
 
 @pytest.fixture
-def nothing_frozen():
+def nothing_frozen(monkeypatch):
     """The collector as a process begins with it."""
+    monkeypatch.setattr("hloom.runtime.garbage._seen_frozen", False)
     often = gc.get_threshold()
     gc.unfreeze()
     gc.set_threshold(700, 10, 10)

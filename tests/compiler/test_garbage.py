@@ -10,7 +10,7 @@ import pytest
 
 import hloom
 from hloom.compiler import api
-from hloom.runtime.garbage import SELDOM
+from hloom.runtime.garbage import SELDOM, known_objects_kept
 
 ADD = "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  %0 = stablehlo.add %x, %x : tensor<4xf32>\n  return %0 : tensor<4xf32>\n}"
 
@@ -43,6 +43,27 @@ def test_what_a_process_froze_stays_frozen(frozen: list[int]) -> None:
         hloom.compile(ADD, target="cpu")
         assert before // 2 < frozen[0] <= before
         assert gc.get_freeze_count() > before // 2  # those that nobody refers to go
+    finally:
+        gc.unfreeze()
+
+
+def test_frozen_objects_are_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To count is to walk along all of them."""
+    counted: list[int] = []
+    count = gc.get_freeze_count
+    monkeypatch.setattr(gc, "get_freeze_count", lambda: counted.append(0) or count())
+    for _ in range(2):
+        with known_objects_kept(), known_objects_kept():
+            assert count() > 1000
+        assert count() == 0
+    assert len(counted) == 2  # nothing was frozen when they came
+
+    gc.freeze()
+    try:
+        for _ in range(2):
+            with known_objects_kept():
+                assert gc.get_threshold()[0] == 700
+        assert len(counted) == 3
     finally:
         gc.unfreeze()
 
