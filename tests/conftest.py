@@ -56,7 +56,7 @@ def pytest_collection_finish(session):
     """Python's collector looks through what the tests make, not through torch's and JAX's modules: it took a fifth of the tests' time."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(5000, 20, 20)
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture
