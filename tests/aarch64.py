@@ -50,7 +50,7 @@ class EmulatedDevice(CpuDevice):
             if name.startswith("code"):
                 objects.append(str(folder / f"{name}.o"))
                 Path(objects[-1]).write_bytes(blob)
-        library = _built()
+        library = built()
         links = [f"-L{library}", "-lhloom_native", f"-Wl,-rpath,{library}", "-Wl,--no-undefined", "-lm"]
         subprocess.run([_COMPILER, "-shared", "-o", str(folder / "program.so"), *objects, *links], check=True)
         return {kind: functools.partial(self._run, kind, symbol) for kind, symbol in program.symbols.items()}
@@ -64,7 +64,7 @@ class EmulatedDevice(CpuDevice):
             for (what, _), pointer, size in zip(slots, pointers, sizes):
                 use = {"arena": _SCRATCH, "result": _WANTED}.get(what, _GIVEN)
                 file.write(struct.pack("qq", size, use) + (ctypes.string_at(pointer, size) if use == _GIVEN else b""))
-        command = [_EMULATOR, "-L", _SYSTEM, str(_built() / "runner"), str(folder / "program.so"), symbol]
+        command = [_EMULATOR, "-L", _SYSTEM, str(built() / "runner"), str(folder / "program.so"), symbol]
         done = subprocess.run([*command, str(folder / "buffers"), str(folder / "results")], capture_output=True, text=True)
         assert done.returncode == 0, f"emulated program ended with {done.returncode}: {done.stderr}"
         data, at = (folder / "results").read_bytes(), 0
@@ -114,7 +114,7 @@ def emulated() -> Iterator[None]:
 
 
 @functools.cache
-def _built() -> Path:
+def built() -> Path:
     """The folder of the native library and the runner, compiled for AArch64; another one for other sources."""
     key = hashlib.sha256(b"".join(source.read_bytes() for source in _SOURCES)).hexdigest()[:16]
     folder = _ROOT / "build" / "aarch64" / key
