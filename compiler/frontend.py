@@ -73,17 +73,20 @@ def read_program(
         return imported
     module = imported.module
     with module.context, ir.Location.unknown(), readable_names(), uninterrupted():
-        if function != "main":
-            make_entry(module, function)
-        replace_calls(module)
-        replace_approx_top_k(module)
-        replace_mhlo_calls(module)
-        prepare(module)
+        enter(module, function)
         if any(is_dynamic(argument.type) for argument in main_function(module).regions[0].blocks[0].arguments):
             check_structure(module)
             check_names(module)
             return OpenModule.of(imported, examples)
         return _finished(imported)
+
+
+def enter(module: ir.Module, function: str) -> None:
+    """Makes `function` the entry @main, and calls that frameworks have their own words for StableHLO's. Raises InvalidProgramError."""
+    if function != "main":
+        make_entry(module, function)
+    for make in (replace_calls, replace_approx_top_k, replace_mhlo_calls, prepare):
+        make(module)
 
 
 def specialised_program(program: OpenProgram, shapes: Sequence[Shape]) -> SourceProgram:

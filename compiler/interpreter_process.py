@@ -29,13 +29,11 @@ from hloom.passes.stablehlo.narrow.constants import codes_of
 from hloom.runtime.dtypes import NAMES, NARROW, numpy_dtype
 
 from .extraction import extracted, outer_values
-from .frontends.approx_top_k import replace_approx_top_k
-from .frontends.mhlo_calls import replace_mhlo_calls
+from .frontend import enter
 from .frontends.mlir_text import read_trusted
 from .interpreter import HEAVY
 from .interpreter_complex import joined, split_bytes, split_signature
 from .source_program import main_function
-from .validate import make_entry, prepare
 
 _PREPARATION = (
     "func.func(stablehlo-legalize-composite-to-call),inline,symbol-dce,"
@@ -93,10 +91,7 @@ def evaluate(source: str | bytes, function: str, inputs: Sequence[np.ndarray]) -
 
 def _prepare(module: ir.Module, function: str) -> ir.Operation:
     """Makes `function` the entry @main of a program that the interpreter takes."""
-    if function != "main":
-        make_entry(module, function)
-    for make in (replace_approx_top_k, replace_mhlo_calls, prepare):
-        make(module)
+    enter(module, function)
     for run in (flatten_tuples, drop_annotations):
         run(module.operation)
     _make_plain(module)

@@ -10,7 +10,7 @@ stored to the tile's buffer of f32 (i32).
 
 Half of the first cache holds a part of B, which all rows pass over; A comes from L2. With both from L2 the tiles wait. A sum has the same
 bits in parts as in one. The epilogue (bias, activation, rounding) is the next nest of the tile. How rows and columns beyond whole blocks
-are computed is told in amx_blocks.py, how operands get into the tiles' layout in amx_panels.py.
+are computed is told in amx_tiles.py, how operands get into the tiles' layout in amx_panels.py.
 
 Must hold: the target has amx_bf16 (amx_int8). Declined (other code then computes the contraction): other bodies and types, accumulators
 that do not start from zero, maps that are not linear, results whose columns are not contiguous, fewer than 8 rows, of a packed right
@@ -20,7 +20,7 @@ operand one row, fewer than 16 columns or a depth of 16; a left operand of bytes
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from torch_mlir import ir
@@ -36,8 +36,9 @@ from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
 from ...common.tiled_function import last_rest, size_bound
 from .access import Access
-from .amx_blocks import BLOCK, SIDE, Behind, Block, Products, Sums, last_blocks, parts, whole_blocks
-from .amx_panels import BF16, Depth, Format, Operand, bytes_format, pack_columns, pack_rows
+from .amx_blocks import Behind, Edge, Products, Sums, last_blocks, parts, whole_blocks
+from .amx_panels import Depth, pack_columns, pack_rows
+from .amx_tiles import BF16, BLOCK, SIDE, Format, Operand, bytes_format
 from .packing import Scratch
 from .work import Work, starts_from_zero
 
@@ -185,22 +186,22 @@ class _Amx:
         if not plan.is_direct:
             pack_rows(a, self._panel_of_rows, LinearIndex(), rows, -(-rows // BLOCK) * BLOCK, depth)
             a = self._panel_of_rows
-        sums = Sums(plan.out.storage, plan.out.at(fixed), plan.out.strides[plan.rows], rows, columns)
-        part = self._part(rows, columns)
+        sums = Sums(plan.out.storage, plan.out.at(fixed), plan.out.strides[plan.rows])
+        edge, part = Edge(rows, columns, lambda: self._room), self._part(rows, columns)
 
         def panel(n: LinearIndex, wide: int) -> None:
-            right, column = b, n
+            right = b.moved(n)
             if not b.pairs:
-                right, column = self._panel_of_columns, LinearIndex()
+                right = self._panel_of_columns
                 pack_columns(b, right, n, columns, wide, depth)
             behind = Behind.of(b, self._behind(b, n), rows, depth, self.target)
-            products = Products(a, right, depth, sums, lambda: self._room)
+            products = Products(a, right, wide, depth, replace(sums, offset=sums.offset + n), edge)
 
-            def add(m: LinearIndex, high: int, first: LinearIndex, count: int, behind: Behind | None = None) -> None:
-                products.add(Block(m, column, m, n, high, wide), first, count, behind)
+            def add(k: LinearIndex, count: int) -> None:
+                whole_blocks(rows, lambda m, high: products.add(m, high, k, count, k == LinearIndex(), behind))
 
-            parts(depth.padded, part, lambda k, count: whole_blocks(rows, lambda m, high: add(m, high, k, count, behind)))
-            last_blocks(rows, least, lambda m, high: add(m, high, LinearIndex(), depth.padded))
+            parts(depth.padded, part, add)
+            last_blocks(rows, least, lambda m, high: products.add(m, high, LinearIndex(), depth.padded, fresh=True))
 
         whole_blocks(columns, panel)
         last_blocks(columns, SIDE, panel)

@@ -1,14 +1,13 @@
 """Blocks of AMX tiles: rows and columns of a product for a part of its depth.
 
-What does not fill the last block of 32 is a block that ends where the rows (columns) end: it computes anew what it shares with the one
-before it, to the same bits. Of 17 to 31 there are two such blocks of 16. Fewer than 16 rows make tiles of as many; where the others of a
-kernel have more, all of whose registers they take, and of fewer columns, a block is stored by way of a scratch block.
+Of 17 to 31 rows (columns) there are two blocks of 16. Fewer than 16 rows make tiles of as many; where the others of a kernel have more,
+all of whose registers they take, and of fewer columns, a block is stored by way of a scratch block.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from torch_mlir import ir
 from torch_mlir.dialects import memref
@@ -16,15 +15,15 @@ from torch_mlir.dialects import memref
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
-from ...common.control_flow import for_each, for_loop, nest
+from ...common.control_flow import LoopBound, for_each, for_loop, nest
 from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
-from .amx_panels import Depth, Operand, load_sums, load_tile, store_tile
+from ...common.tiled_function import size_bound
+from .amx_panels import Depth
+from .amx_tiles import BLOCK, SIDE, Operand, last_tiles, load_sums, store_tile, tiles_of
 from .lanes import Lanes
 from .nests import chunks
 
-BLOCK, SIDE = 32, 16
-"""Rows and columns of a block of tiles, and of a tile."""
 _IN_L2 = 2
 
 
@@ -36,12 +35,11 @@ def whole_blocks(extent: int, body: Callable[[LinearIndex, int], None]) -> None:
 def last_blocks(extent: int, least: int, body: Callable[[LinearIndex, int], None]) -> None:
     """`body(start, size)` of those that cover the rest, of at least `least`. They share rows (columns) with others: each must start from
     zero."""
-    if not extent % BLOCK:
-        return
-    if SIDE < extent < BLOCK:
-        body(LinearIndex(), SIDE)
-    size = BLOCK if extent > BLOCK and extent % BLOCK > SIDE else min(SIDE, max(least, extent))
-    body(LinearIndex(constant=max(0, extent - size)), size)
+    starts, size = last_tiles(extent), min(SIDE, max(least, extent))
+    if len(starts) == 2 and extent > BLOCK:
+        starts, size = starts[:1], BLOCK
+    for start in starts:
+        body(LinearIndex(constant=start), size)
 
 
 def parts(extent: int, size: int, body: Callable[[LinearIndex, int], None]) -> None:
@@ -55,13 +53,20 @@ def parts(extent: int, size: int, body: Callable[[LinearIndex, int], None]) -> N
 
 @dataclass(frozen=True)
 class Sums:
-    """Where sums go: rows of `storage` from `offset` on, `row` apart, of which there are so many rows and columns."""
+    """Where sums go: rows of `storage` from `offset` on, `row` apart."""
 
     storage: Storage
     offset: LinearIndex
     row: int
+
+
+@dataclass(frozen=True)
+class Edge:
+    """Rows and columns of sums that there are, where blocks have more; `room` makes room for such a block."""
+
     rows: int
     columns: int
+    room: Callable[[], Storage]
 
 
 @dataclass(frozen=True)
@@ -99,85 +104,61 @@ class Behind:
 
 
 @dataclass(frozen=True)
-class Block:
-    """Rows and columns of a product, 32 or 16 of each: where they are in the operands and among the sums, and how many there are.
-
-    Of fewer than 16 rows each tile has as many.
-    """
-
-    left: LinearIndex
-    right: LinearIndex
-    row: LinearIndex
-    column: LinearIndex
-    high: int
-    wide: int
-
-    @property
-    def tiles(self) -> list[tuple[int, int]]:
-        """The first row and column of each tile."""
-        return [(i, j) for i in range(0, self.high, SIDE) for j in range(0, self.wide, SIDE)]
-
-    @property
-    def side(self) -> int:
-        """Rows of a tile."""
-        return min(SIDE, self.high)
-
-
-@dataclass(frozen=True)
 class Products:
-    """The products of rows of `left` and columns of `right`, added up where `sums` are to go."""
+    """The products of rows of `left` and a panel of `right`, of 16 to 32 columns, added up where `sums` are to go."""
 
     left: Operand
     right: Operand
+    columns: int
     depth: Depth
     sums: Sums
-    room: Callable[[], Storage]
-    """Makes room for a block of which not all is stored."""
+    edge: Edge | None = None
 
-    def add(self, block: Block, first: LinearIndex, count: int, behind: Behind | None = None) -> None:
-        """Adds those of the depth from `first` on, `count` elements; those from 0 on start from zero."""
-        form, sums = self.depth.form, self.sums
-        high, wide = min(block.high, sums.rows), min(block.wide, sums.columns)
-        start = sums.offset + block.row * sums.row + block.column
-        storage, address, row = sums.storage, start, sums.row
-        if (high, wide) != (block.high, block.wide):
-            storage, address, row = self.room(), LinearIndex(), BLOCK
-        places = [address + i * row + j for i, j in block.tiles]
-        fresh = first.is_constant and first.constant == 0
-        starts = [form.zero(block.side) if fresh else load_sums(storage, each, row, form, block.side) for each in places]
-        ends = self._steps(block, first, count, starts, behind)
-        for tile, each in zip(ends, places):
-            store_tile(tile, storage, each, row, block.side)
-        if storage != sums.storage:
-            _copy(storage, sums, start, high, wide)
+    def add(
+        self, row: LinearIndex, rows: LoopBound, first: LinearIndex, count: LoopBound, fresh: bool, behind: Behind | None = None
+    ) -> None:
+        """Adds those of up to 32 rows from `row` on, of the depth from `first` on, `count` elements; to zero if `fresh`. Of fewer than 16
+        rows each tile has as many."""
+        form, height = self.depth.form, min(SIDE, size_bound(rows))
+        own = replace(self.sums, offset=self.sums.offset + row * self.sums.row)
+        cut = self._cut(rows)
+        sums = own if cut is None else Sums(cut.room(), LinearIndex(), BLOCK)
+        tops, sides = tiles_of(rows), tiles_of(self.columns)
+        places = [sums.offset + i * sums.row + j for i in tops for j in sides]
+        starts = [form.zero(height) if fresh else load_sums(sums.storage, each, sums.row, form, height) for each in places]
 
-    def _steps(self, block: Block, first: LinearIndex, count: int, starts: list[ir.Value], behind: Behind | None) -> list[ir.Value]:
-        form = self.depth.form
-        rows, columns = range(0, block.high, SIDE), range(0, block.wide, SIDE)
-
-        def outer(indices: list[LinearIndex], sums: list[ir.Value]) -> list[ir.Value]:
+        def outer(indices: list[LinearIndex], totals: list[ir.Value]) -> list[ir.Value]:
             reduced = dict(zip(self.depth.outer, indices))
+            lefts = [self.left.moved(row + i, first, reduced) for i in tops]
+            rights = [self.right.moved(j, first, reduced) for j in sides]
 
-            def step(inner: LinearIndex, sums: list[ir.Value]) -> list[ir.Value]:
-                k = first + inner
-                left = [load_tile(self.left, self.left.at(block.left + i, k, reduced), form, block.side) for i in rows]
-                right = [load_tile(self.right, self.right.at(block.right + j, k, reduced), form) for j in columns]
+            def step(k: LinearIndex, totals: list[ir.Value]) -> list[ir.Value]:
+                left, right = [each.tile(k, form, height) for each in lefts], [each.tile(k, form) for each in rights]
                 if behind is not None:
-                    behind.prefetch(block.row, k)
-                pairs = [(x, y) for x in left for y in right]
-                return [form.multiply(x, y, c) for (x, y), c in zip(pairs, sums)]
+                    behind.prefetch(row, first + k)
+                return form.multiply(left, right, totals)
 
-            return for_loop(0, count, form.depth, sums, step)
+            return for_loop(0, count, form.depth, totals, step)
 
-        return nest(list(self.depth.outer.values()), starts, outer)
+        for total, place in zip(nest(list(self.depth.outer.values()), starts, outer), places):
+            store_tile(total, sums.storage, place, sums.row, height)
+        if cut is not None:
+            _copy(sums.storage, own, cut.rows, cut.columns)
+
+    def _cut(self, rows: LoopBound) -> Edge | None:
+        """What there is of a block, if less than all."""
+        if self.edge is None:
+            return None
+        high, wide = min(size_bound(rows), self.edge.rows), min(self.columns, self.edge.columns)
+        return None if (high, wide) == (rows, self.columns) else replace(self.edge, rows=high, columns=wide)
 
 
-def _copy(block: Storage, sums: Sums, start: LinearIndex, high: int, wide: int) -> None:
+def _copy(block: Storage, sums: Sums, rows: int, columns: int) -> None:
     def line(i: LinearIndex) -> None:
         def chunk(j: LinearIndex, lanes: Lanes) -> None:
             j = j.along_lanes()
-            lanes.store(lanes.load(block, i * BLOCK + j), sums.storage, start + i * sums.row + j)
+            lanes.store(lanes.load(block, i * BLOCK + j), sums.storage, sums.offset + i * sums.row + j)
 
-        chunks(wide, SIDE, SIDE, chunk)
+        chunks(columns, SIDE, SIDE, chunk)
 
-    for_each(0, high, 1, line)
+    for_each(0, rows, 1, line)

@@ -27,21 +27,22 @@ from torch_mlir.dialects import arith
 
 from hloom.dialects.target import TargetView
 
-from ...common.control_flow import LoopBound, for_each, for_loop, nest_each
+from ...common.control_flow import LoopBound, for_each, nest_each
 from ...common.linear_index import LinearIndex, linear_results
 from ...common.storage import Storage, row_major
 from ...common.tiled_function import size_bound
 from ...common.vectors import broadcast, splat
 from .access import Access
 from .amx import LEAST_COLUMNS, formats
-from .amx_panels import BF16, Depth, Operand, live_lanes, load_sums, load_tile, store_tile
-from .depth_operands import BLOCK, ByDepth, Point, Steps
+from .amx_blocks import Products, Sums
+from .amx_panels import Depth, live_lanes
+from .amx_tiles import BF16, BLOCK, SIDE, Operand
+from .depth_operands import ByDepth, Point, Steps
 from .lanes import Lanes
 from .nests import chunks
 from .packing import Scratch, transpose_square
 from .work import Work, starts_from_zero
 
-_TILE = 16
 _PART = 512
 """Steps of depth, about: of so many a panel of columns fills half of the first cache."""
 _FILLED_UP = 120
@@ -231,13 +232,14 @@ class _Product:
         def panel(n: LinearIndex) -> Operand:
             return replace(panels, offset=panels.offset + n * (panels.reduced[0] // BLOCK), reduced={})
 
-        def products(taps: Point) -> None:
+        def of_taps(taps: Point) -> None:
             of_tap = sums.offset + sum((taps[d] * stride for d, stride in zip(plan.taps, sums.strides)), LinearIndex())
-            further = sum((taps[d] * (steps.pitch * BLOCK) for d in over), LinearIndex())
+            further = sum((taps[d] * steps.pitch for d in over), LinearIndex())
 
             def columns(n: LinearIndex) -> None:
-                from_line = panel(n)
-                self._columns(rows, replace(from_line, offset=from_line.offset + further), of_tap + n, sums, depth)
+                totals = Sums(sums, of_tap + n, self.paired.wide)
+                products = Products(rows, panel(n).moved(0, further), BLOCK, depth, totals)
+                for_each(0, self.turned.wide, BLOCK, lambda m: products.add(m, BLOCK, LinearIndex(), depth.padded, fresh=False))
 
             for_each(0, self.paired.wide, BLOCK, columns)
 
@@ -247,31 +249,13 @@ class _Product:
                 self.paired.pair({**at, **taps}, read, panel, of_panel)
             else:
                 self.turned.turn({**at, **taps}, steps, turned, pitch)
-            nest_each([extents[d] for d in over], lambda indices: products({**taps, **dict(zip(over, indices))}))
+            nest_each([extents[d] for d in over], lambda indices: of_taps({**taps, **dict(zip(over, indices))}))
 
         if self.right_turned:
             self.turned.turn(at, steps, turned, pitch)
         else:
             self.paired.pair(at, steps, panel, of_panel)
         nest_each([extents[d] for d in each], tap)
-
-    def _columns(self, rows: Operand, panel: Operand, start: LinearIndex, sums: Storage, depth: Depth) -> None:
-        wide = self.paired.wide
-
-        def block(m: LinearIndex) -> None:
-            places = [start + (m + i) * wide + j for i in (0, _TILE) for j in (0, _TILE)]
-            totals = [load_sums(sums, place, wide, BF16) for place in places]
-
-            def step(k: LinearIndex, totals: list[ir.Value]) -> list[ir.Value]:
-                left = [load_tile(rows, rows.at(m + i, k, {}), BF16) for i in (0, _TILE)]
-                right = [load_tile(panel, panel.at(LinearIndex(constant=j), k, {}), BF16) for j in (0, _TILE)]
-                pairs = [(x, y) for x in left for y in right]
-                return [BF16.multiply(x, y, c) for (x, y), c in zip(pairs, totals)]
-
-            for place, total in zip(places, for_loop(0, depth.padded, BF16.depth, totals, step)):
-                store_tile(total, sums, place, wide)
-
-        for_each(0, self.turned.wide, BLOCK, block)
 
     def _results(self, sums: Storage, fixed: Point) -> None:
         plan, extents = self.plan, self.work.extents
@@ -283,7 +267,7 @@ class _Product:
             def chunk(n: LinearIndex, lanes: Lanes) -> None:
                 lanes.store(lanes.load(sums, (source + n).along_lanes()), plan.out.storage, (start + n).along_lanes())
 
-            chunks(extents[plan.column], BLOCK, _TILE, chunk)
+            chunks(extents[plan.column], BLOCK, SIDE, chunk)
 
         nest_each([*(extents[d] for d in plan.taps), plan.left.extent], row)
 
@@ -291,19 +275,19 @@ class _Product:
         """The sums of columns by rows, transposed in squares of 16 × 16."""
         plan, extents = self.plan, self.work.extents
         less, rows, columns = arith.CmpIPredicate.slt, LinearIndex.of(plan.left.extent), LinearIndex.of(extents[plan.column])
-        all_exist, full = (extent.is_constant and extent.constant % _TILE == 0 for extent in (rows, columns))
+        all_exist, full = (extent.is_constant and extent.constant % SIDE == 0 for extent in (rows, columns))
 
         def tap(indices: list[LinearIndex]) -> None:
             at = {**fixed, **dict(zip(plan.taps, indices))}
 
             def square(c: LinearIndex, f: LinearIndex) -> None:
-                lanes = Lanes(_TILE) if full else live_lanes(columns - f, _TILE)
-                loads = [Lanes(_TILE).load(sums, sums.address([*indices, f + i, c]).along_lanes()) for i in range(_TILE)]
+                lanes = Lanes(SIDE) if full else live_lanes(columns - f, SIDE)
+                loads = [Lanes(SIDE).load(sums, sums.address([*indices, f + i, c]).along_lanes()) for i in range(SIDE)]
                 for i, value in enumerate(transpose_square(loads)):
-                    own = lanes if all_exist else lanes.where(broadcast(arith.cmpi(less, (c + i).value(), rows.value()), _TILE))
+                    own = lanes if all_exist else lanes.where(broadcast(arith.cmpi(less, (c + i).value(), rows.value()), SIDE))
                     own.store(value, plan.out.storage, (plan.out.at({**at, plan.row: c + i}) + f).along_lanes())
 
-            for_each(0, plan.left.extent, _TILE, lambda c: for_each(0, extents[plan.column], _TILE, lambda f: square(c, f)))
+            for_each(0, plan.left.extent, SIDE, lambda c: for_each(0, extents[plan.column], SIDE, lambda f: square(c, f)))
 
         nest_each([extents[d] for d in plan.taps], tap)
 
@@ -311,4 +295,4 @@ class _Product:
         def chunk(start: LinearIndex, lanes: Lanes) -> None:
             lanes.store(splat(lanes.type(sums.element), 0), sums, (sums.offset + start).along_lanes())
 
-        chunks(count, 4 * _TILE, _TILE, chunk)
+        chunks(count, 4 * SIDE, SIDE, chunk)

@@ -28,18 +28,17 @@ from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
 
 from ...common.contraction import multiplies_bf16
-from ...common.control_flow import for_each, for_loop, nest_each
+from ...common.control_flow import for_each, nest_each
 from ...common.linear_index import LinearIndex, least
 from ...common.tiled_function import is_multiple, last_rest, size_bound
 from .access import Access
-from .amx_panels import BF16, Depth, Operand, load_tile, pack_columns, store_tile
+from .amx_blocks import Products, Sums
+from .amx_panels import Depth, pack_columns
+from .amx_tiles import BF16, BLOCK, SIDE, Operand
 from .lanes import Lanes
 from .nests import chunks
 from .packing import Scratch, unless_repeated, whole_extent
 from .work import Work, starts_from_zero
-
-_SIDE, _BLOCK = 16, 32
-"""Rows and columns of a tile, and of a block of tiles."""
 
 
 def emit_kept(work: Work, target: TargetView, scratch: Scratch) -> bool:
@@ -83,10 +82,10 @@ def _plan(work: Work, target: TargetView) -> _Plan | None:
     if len(rows) != 1 or len(columns) != 1 or a[depth] != 1 or 1 not in (b[depth], b[columns[0]]):
         return None
     width, steps = (whole_extent(work, 1, d) for d in (columns[0], depth))
-    if not isinstance(width, int) or not isinstance(steps, int) or min(width, steps) < _SIDE or not _fills_tiles(work.extents[rows[0]]):
+    if not isinstance(width, int) or not isinstance(steps, int) or min(width, steps) < SIDE or not _fills_tiles(work.extents[rows[0]]):
         return None
     stored = isinstance(work.extents[columns[0]], int) or out.storage.root is None
-    nbytes = -(-width // _BLOCK) * _BLOCK * (steps + BF16.depth) * element_bytes(right.storage.element)
+    nbytes = -(-width // BLOCK) * BLOCK * (steps + BF16.depth) * element_bytes(right.storage.element)
     if not stored or not _is_read_again(work, right) or nbytes > target.tile_bytes // 2:
         return None
     outer = [d for d in loops if work.parallel[d] and d not in (rows[0], columns[0])]
@@ -97,9 +96,9 @@ def _fills_tiles(rows: int | ir.Value) -> bool:
     """Whether there are 16 to 32 rows, whichever tile it is."""
     most = size_bound(rows)
     if isinstance(rows, int):
-        return _SIDE <= most <= _BLOCK
+        return SIDE <= most <= BLOCK
     rest = last_rest(rows, most)
-    return most <= _BLOCK and rest is not None and (rest or most) >= _SIDE
+    return most <= BLOCK and rest is not None and (rest or most) >= SIDE
 
 
 def _is_read_again(work: Work, right: Access) -> bool:
@@ -113,8 +112,8 @@ class _Kept:
         self.work, self.plan, self.scratch = work, plan, scratch
         self.rows, self.columns, self.steps = (work.extents[d] for d in (plan.rows, plan.columns, plan.depth))
         self.depth = Depth({}, plan.steps, BF16)
-        whole = self.depth.panel_of_columns(scratch, plan.right.storage.element, -(-plan.width // _BLOCK) * _BLOCK)
-        self.panels = replace(whole, pairs=BF16.group * _BLOCK)
+        whole = self.depth.panel_of_columns(scratch, plan.right.storage.element, -(-plan.width // BLOCK) * BLOCK)
+        self.panels = replace(whole, pairs=BF16.group * BLOCK)
 
     def emit(self) -> None:
         outer = self.plan.outer
@@ -123,16 +122,16 @@ class _Kept:
     def _product(self, fixed: dict[int, LinearIndex]) -> None:
         plan = self.plan
         right, out = plan.right.at(fixed), plan.out.at(fixed)
-        unless_repeated(right, self.scratch, lambda: for_each(0, plan.width, _BLOCK, lambda n: self._pack(right, n)))
+        unless_repeated(right, self.scratch, lambda: for_each(0, plan.width, BLOCK, lambda n: self._pack(right, n)))
         left = Operand(plan.left.storage, plan.left.at(fixed), plan.left.strides[plan.rows], 1)
         if not is_multiple(self.steps, BF16.depth):
             left = self._filled_up(left)
-        for_each(0, self.columns, _BLOCK, lambda n: self._block(left, n, out))
+        for_each(0, self.columns, BLOCK, lambda n: self._block(left, n, out))
 
     def _start(self, n: LinearIndex) -> LinearIndex:
         """The first column of the panel that would begin at `n`: no panel goes beyond the last one, but of fewer than 32."""
         width = self.plan.width
-        return n if width % _BLOCK == 0 or width < _BLOCK else least(n, LinearIndex(constant=width - _BLOCK))
+        return n if width % BLOCK == 0 or width < BLOCK else least(n, LinearIndex(constant=width - BLOCK))
 
     def _panel(self, n: LinearIndex) -> Operand:
         return replace(self.panels, offset=self.panels.offset + n * self.depth.padded)
@@ -141,7 +140,7 @@ class _Kept:
         plan = self.plan
         source = Operand(plan.right.storage, right, plan.right.strides[plan.columns], plan.right.strides[plan.depth])
         start = self._start(n)
-        pack_columns(source, self._panel(n), start, start + min(plan.width, _BLOCK), _BLOCK, self.depth)
+        pack_columns(source, self._panel(n), start, start + min(plan.width, BLOCK), BLOCK, self.depth)
 
     def _filled_up(self, left: Operand) -> Operand:
         """The rows with zeros behind their last steps, to whole tiles."""
@@ -157,24 +156,11 @@ class _Kept:
         for_each(0, self.rows, 1, row)
         return panel
 
-    def _places(self, extent: int | ir.Value) -> list[LinearIndex]:
-        """Where the tiles of a block of so many rows (columns) begin."""
-        return [LinearIndex()] if extent == _SIDE else [LinearIndex(), LinearIndex.of(extent) - _SIDE]
-
     def _block(self, left: Operand, n: LinearIndex, out: LinearIndex) -> None:
-        panel, rows = self._panel(n), self._places(self.rows)
-        columns = self._places(min(self.plan.width, _BLOCK))
-
-        def step(k: LinearIndex, sums: list[ir.Value]) -> list[ir.Value]:
-            a = [load_tile(left, left.at(i, k, {}), BF16) for i in rows]
-            b = [load_tile(panel, panel.at(j, k, {}), BF16) for j in columns]
-            return [BF16.multiply(x, y, c) for (x, y), c in zip([(x, y) for x in a for y in b], sums)]
-
-        sums = for_loop(0, self._padded(), BF16.depth, [BF16.zero() for _ in rows for _ in columns], step)
         plan = self.plan
-        row, first = plan.out.strides[plan.rows], out + self._start(n)
-        for (i, j), tile in zip([(i, j) for i in rows for j in columns], sums):
-            store_tile(tile, plan.out.storage, first + i * row + j, row)
+        sums = Sums(plan.out.storage, out + self._start(n), plan.out.strides[plan.rows])
+        products = Products(left, self._panel(n), min(plan.width, BLOCK), self.depth, sums)
+        products.add(LinearIndex(), self.rows, LinearIndex(), self._padded(), fresh=True)
 
     def _padded(self) -> int | ir.Value:
         """The steps that rows have, filled up to whole tiles."""

@@ -1,7 +1,6 @@
 """Operands of AMX tile products: read where they lie, or copied to panels on the stack.
 
-A tile of the left operand is 16 rows × 32 bf16 of depth, a tile of the right one 16 pairs of depth × 16 columns of 2 bf16; of bytes they
-are 16 rows × 64, and 16 quads × 16 columns of 4. What does not lie so in memory is packed, the depth filled up with zeros to whole tiles:
+What does not lie as tiles are (amx_tiles.py) is packed, the depth filled up with zeros to whole tiles:
 
     left    A[m, k]              as it is; copied where the depth or the rows end within a tile
             A[k, m]              squares of 32 × 32 bf16 transposed in registers
@@ -13,108 +12,19 @@ are 16 rows × 64, and 16 quads × 16 columns of 4. What does not lie so in memo
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from math import ceil
 
 from torch_mlir import ir
-from torch_mlir.dialects import memref, vector
+from torch_mlir.dialects import vector
 
 from ...common.control_flow import for_each, nest_each
 from ...common.linear_index import LinearIndex, least
-from ...common.rewriting import DYNAMIC, create, value_of
-from ...common.storage import Storage
 from ...common.vectors import splat, static_mask, vector_of
+from .amx_tiles import Format, Operand
 from .lanes import Lanes
 from .nests import chunks, dynamic_mask
 from .packing import Scratch, transpose_square
-
-
-@dataclass(frozen=True)
-class Format:
-    """What tiles hold: elements of a type, so many side by side in 32 bits, and sums of their products; the op that makes these."""
-
-    element: str
-    group: int
-    sums: str
-    product: str
-    unsigned: tuple[str, ...] = ()
-    """Attributes of the op `product`: which operands have no sign."""
-
-    @property
-    def depth(self) -> int:
-        """Elements of depth that a tile holds."""
-        return 16 * self.group
-
-    def multiply(self, left: ir.Value, right: ir.Value, sums: ir.Value) -> ir.Value:
-        """`sums` and the product of two tiles."""
-        return value_of(self.product, sums.type, [left, right, sums], **dict.fromkeys(self.unsigned, ir.UnitAttr.get()))
-
-    def zero(self, rows: int = 16) -> ir.Value:
-        """A tile of sums."""
-        return value_of("x86.amx.tile_zero", self.tile_of_sums(rows))
-
-    def tile_of_sums(self, rows: int = 16) -> ir.Type:
-        """The type of a tile of so many rows × 16 sums."""
-        return ir.Type.parse(f"!x86.amx.tile<{rows}x16x{self.sums}>")
-
-
-BF16 = Format("bf16", 2, "f32", "x86.amx.tile_mulf")
-
-
-def bytes_format(left_signed: bool, right_signed: bool) -> Format:
-    """Products of bytes, each operand with its sign or without."""
-    unsigned = tuple(name for name, signed in (("isZextLhs", left_signed), ("isZextRhs", right_signed)) if not signed)
-    return Format("i8", 4, "i32", "x86.amx.tile_muli", unsigned)
-
-
-@dataclass(frozen=True)
-class Operand:
-    """How an operand lies in memory: element (i, k, reduced…) is at `offset + i * across + k * along + …`.
-
-    `pairs` > 0: k is split in two, pairs (of bytes: quads) lie side by side and are that far apart; `along` is then 1 within a pair.
-    """
-
-    storage: Storage
-    offset: LinearIndex
-    across: int
-    along: int
-    reduced: dict[int, int] = field(default_factory=dict)
-    pairs: int = 0
-    group: int = 2
-
-    def at(self, i: LinearIndex, k: LinearIndex, reduced: dict[int, LinearIndex]) -> LinearIndex:
-        """The address of an element; k must be even where the operand is stored in pairs (a multiple of 4, in quads)."""
-        total = self.offset + i * self.across + k * (self.pairs // self.group if self.pairs else self.along)
-        for dim, index in reduced.items():
-            total = total + index * self.reduced[dim]
-        return total
-
-
-def load_tile(operand: Operand, address: LinearIndex, form: Format, rows: int = 16) -> ir.Value:
-    """The tile of `rows` × depth at `address`: rows are `across` apart, or `pairs` for a right operand."""
-    kind = ir.Type.parse(f"!x86.amx.tile<{rows}x{form.depth}x{form.element}>")
-    return _load(kind, _window(operand.storage, address, (rows, form.depth), operand.pairs or operand.across))
-
-
-def load_sums(storage: Storage, address: LinearIndex, row: int, form: Format, rows: int = 16) -> ir.Value:
-    """The tile of sums at `address`, with rows that are `row` apart."""
-    return _load(form.tile_of_sums(rows), _window(storage, address, (rows, 16), row))
-
-
-def store_tile(tile: ir.Value, storage: Storage, address: LinearIndex, row: int, rows: int = 16) -> None:
-    """Stores a tile of `rows` × 16 sums with rows that are `row` apart."""
-    window, zero = _window(storage, address, (rows, 16), row), LinearIndex().value()
-    create("x86.amx.tile_store", [], [window, zero, zero, tile], operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 2, 1, 0]))
-
-
-def _load(kind: ir.Type, window: ir.Value) -> ir.Value:
-    zero = LinearIndex().value()
-    return value_of("x86.amx.tile_load", kind, [window, zero, zero], operandSegmentSizes=ir.DenseI32ArrayAttr.get([1, 2, 0]))
-
-
-def _window(storage: Storage, address: LinearIndex, shape: tuple[int, int], row: int) -> ir.Value:
-    kind = ir.MemRefType.get(shape, storage.element, ir.StridedLayoutAttr.get(DYNAMIC, [row, 1]))
-    return memref.reinterpret_cast(kind, storage.base, [address.value()], [], [], [DYNAMIC], list(shape), [row, 1])
 
 
 @dataclass(frozen=True)
@@ -210,19 +120,16 @@ def pack_blocks(source: Operand, panel: Callable[[LinearIndex], Operand], extent
     """Packs all columns, `count` (16 or 32) at a time: those from n on to `panel(n)`. Rows of columns are read from front to back."""
     whole = extent - extent % count if isinstance(extent, int) else 0
 
-    def along(n: LinearIndex) -> Operand:
-        return replace(source, offset=source.offset + n * source.across)
-
     if source.across == 1:
-        depth.over_outer(lambda reduced: _rows(along, panel, whole, count, depth, reduced))
+        depth.over_outer(lambda reduced: _rows(source, panel, whole, count, depth, reduced))
     else:
-        for_each(0, whole, count, lambda n: pack_columns(along(n), panel(n), LinearIndex(), count, count, depth))
+        for_each(0, whole, count, lambda n: pack_columns(source.moved(n), panel(n), LinearIndex(), count, count, depth))
     if whole != extent:
         for_each(whole, extent, count, lambda n: pack_columns(source, panel(n), n, extent, count, depth))
 
 
 def _rows(
-    along: Callable[[LinearIndex], Operand],
+    source: Operand,
     panel: Callable[[LinearIndex], Operand],
     extent: int,
     count: int,
@@ -232,7 +139,7 @@ def _rows(
     """Whole blocks of columns, all of some rows after the other."""
 
     def rows(k: LinearIndex, live: int) -> None:
-        for_each(0, extent, count, lambda n: _pack_group(along(n), panel(n), LinearIndex(), Lanes(count), k, live, reduced))
+        for_each(0, extent, count, lambda n: _pack_group(source.moved(n), panel(n), LinearIndex(), Lanes(count), k, live, reduced))
 
     _each_group(depth, rows)
 

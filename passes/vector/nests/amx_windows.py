@@ -34,12 +34,13 @@ from ...common.storage import Bounds
 from ...common.tiled_function import size_bound
 from .access import Access
 from .amx import formats
-from .amx_panels import Depth, Format, Operand, pack_blocks
+from .amx_panels import Depth, pack_blocks
+from .amx_tiles import BLOCK, SIDE, Format, Operand
 from .body import Captured
 from .narrow_in_place import with_lane_loop
 from .packing import Scratch, unless_repeated
 from .results import follows_in_registers
-from .window_blocks import BLOCK, TILE, Blocks, Columns, Results
+from .window_blocks import Blocks, Columns, Results
 from .window_rows import Axis, Rows, WindowPanel, Windows, rows_in_place
 from .work import Work, starts_from_zero, stride_along
 
@@ -132,7 +133,7 @@ class _Plan:
             return False
         if not self.packed:
             return 1 in (across, along) and not self.blocks
-        tiles = ceil(size_bound(features) / TILE) * TILE
+        tiles = ceil(size_bound(features) / SIDE) * SIDE
         return across == self.form.group and along >= tiles * across and windows.length % self.form.depth == 0
 
 
@@ -166,7 +167,7 @@ def _plan(work: Work, form: Format, target: TargetView) -> _Plan | None:
         return None
     exact = isinstance(windows.lines.rows, int) and isinstance(extents[columns[0]], int)
     columns_packed = 0 if plan.packed else prod(axis.taps for axis in (*windows.deep, windows.lines)) * size_bound(extents[columns[0]])
-    panels = WindowPanel(windows, form.depth, TILE).elements + columns_packed * (windows.length + form.depth)
+    panels = WindowPanel(windows, form.depth, SIDE).elements + columns_packed * (windows.length + form.depth)
     fits = panels * element_bytes(image.storage.element) <= target.tile_bytes
     return plan if fits and (exact or out.storage.root is None) else None
 
@@ -248,8 +249,8 @@ class _Emitter:
         found = rows_in_place(windows, depth)
         if found is not None:
             return found
-        panel = WindowPanel(windows, depth, TILE)
-        storage = panel.allocate(self.scratch, TILE)
+        panel = WindowPanel(windows, depth, SIDE)
+        storage = panel.allocate(self.scratch, SIDE)
         self._once(windows, windows.limits(), lambda: panel.pack(storage))
         return panel.rows(storage)
 

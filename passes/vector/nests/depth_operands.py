@@ -23,13 +23,12 @@ from ...common.storage import Bounds, Storage
 from ...common.tiled_function import size_bound
 from ...common.vectors import broadcast, splat, static_mask, vector_of
 from .access import Access
-from .amx_panels import Depth, Operand
+from .amx_panels import Depth
+from .amx_tiles import BLOCK, Operand
 from .lanes import Lanes
 from .nests import dynamic_mask
 from .packing import transpose_square
 
-BLOCK = 32
-"""Elements of a step that are loaded at once, and steps that a tile holds."""
 Point = dict[int, LinearIndex]
 
 

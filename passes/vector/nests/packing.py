@@ -70,13 +70,17 @@ def rows_packable(work: Work, number: int, vector: int, jam: int, target: Target
     if apart * element_bytes(storage.element) < _PAGE_BYTES // 2 or size_bound(work.extents[vector]) < _LEAST_COLUMNS:
         return False
     panels = [(n, vector) for n in range(len(work.inputs)) if n != number and packable(work, n, vector, jam, target)] + [(number, jam)]
-    return packable(work, number, jam, vector, target) and sum(_panel_bytes(work, *each) for each in panels) <= target.tile_bytes
+    return packable(work, number, jam, vector, target) and sum(_panel_bytes(work, *each, target) for each in panels) <= target.tile_bytes
 
 
-def _panel_bytes(work: Work, number: int, columns: int) -> int:
+def _panel_bytes(work: Work, number: int, vector: int, target: TargetView) -> int:
+    """Bytes of a panel: whole registers of columns; of one that is transposed, as many steps."""
     storage = work.inputs[number]
     assert isinstance(storage, Storage)
-    return prod(size_bound(whole_extent(work, number, d)) for d in (*summed(work, number), columns)) * element_bytes(storage.element)
+    *outer, steps, width = (size_bound(whole_extent(work, number, d)) for d in (*summed(work, number), vector))
+    lanes = max(1, target.vector_bits // (8 * element_bytes(storage.element)))
+    unit = 1 if stride_along(work.maps[number], storage, vector) == 1 else lanes
+    return prod(outer) * -(-steps // unit) * unit * -(-width // lanes) * lanes * element_bytes(storage.element)
 
 
 def panel_steps(work: Work, number: int, vector: int, jam: int | None, target: TargetView) -> int | None:
@@ -92,23 +96,15 @@ def panel_steps(work: Work, number: int, vector: int, jam: int | None, target: T
     if not reduced or len(extents) != len(reduced) or (prod(extents) <= SHALLOW and steps[vector] == 1):
         return None
     far = steps[reduced[-1]] * element_bytes(storage.element) >= FAR_BYTES
-    width = size_bound(whole_extent(work, number, vector))
-    loops = [(steps[d], n) for d, n in zip([*reduced, vector], [*extents, width])]
+    loops = [(steps[d], n) for d, n in zip([*reduced, vector], [*extents, size_bound(whole_extent(work, number, vector))])]
     known = _apart(loops) or (steps[vector] > 1 and not any(storage.bounds) and _few_copies(loops))
-    fits = _room(extents, width, steps[vector], storage.element, target) <= target.tile_bytes // 2
+    fits = _panel_bytes(work, number, vector, target) <= target.tile_bytes // 2
     if not known or (steps[vector] == 1 and fits and not far):
         return None
     if fits:
         return extents[0]
     long = len(reduced) == 1 and loop_outside(work) == reduced[0] and extents[0] == work.extents[reduced[0]]
     return PANEL_STEPS if long and (steps[vector] != 1 or steps_inside(work, jam, target) is None) else None
-
-
-def _room(extents: Sequence[int], width: int, step: int, element: ir.Type, target: TargetView) -> int:
-    """Bytes of a panel: whole registers of columns; of one that is transposed, as many steps."""
-    lanes = max(1, target.vector_bits // (8 * element_bytes(element)))
-    *outer, steps = extents
-    return prod(outer) * (steps if step == 1 else -(-steps // lanes) * lanes) * -(-width // lanes) * lanes * element_bytes(element)
 
 
 def transposed(work: Work, number: int, vector: int, least: int) -> int | None:

@@ -27,7 +27,8 @@ from ...common.linear_index import LinearIndex, least
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
 from .access import Access
-from .amx_panels import Format, Operand, live_lanes, load_tile, store_tile
+from .amx_panels import live_lanes
+from .amx_tiles import BLOCK, SIDE, Format, Operand, last_tiles, store_tile
 from .body import Captured
 from .lanes import Lanes
 from .nests import point_indices, whole_part
@@ -36,9 +37,6 @@ from .results import store_results
 from .window_rows import Rows, Windows
 from .work import Point, Work
 
-TILE = 16
-"""Rows and columns of a tile."""
-BLOCK = 2 * TILE
 _ROWS = 2
 """Of a block that are finished together."""
 
@@ -83,12 +81,12 @@ class Results:
 
     def are_stored(self, columns: Columns) -> bool:
         """Whether tiles are stored where their results go."""
-        return not self.after and columns.live.is_constant and columns.live.constant % TILE == 0
+        return not self.after and columns.live.is_constant and columns.live.constant % SIDE == 0
 
     def finish(self, block: Storage, rows: list[LinearIndex], columns: Columns, at: list[dict[int, LinearIndex]]) -> None:
         """What becomes of rows of a block, at points of the loops."""
         points, sums, rank = [], [], len(self.work.extents)
-        width = TILE if columns.width <= TILE else BLOCK
+        width = SIDE if columns.width <= SIDE else BLOCK
         lanes, start = live_lanes(columns.live, width), columns.at[self.column]
         for row, point in zip(rows, at):
             sums.append([Lanes(width).load(block, (row * BLOCK).along_lanes())])
@@ -116,7 +114,7 @@ class Blocks:
         block is of one line or, of lines of an odd number of tiles, of two."""
         rows, lines, count = self.rows, self.windows.lines.rows, size_bound(self.windows.pixels.rows)
         line, pixel = (0 if loop is None else self.results.out.strides[loop] for loop in self._loops())
-        first = Tile(LinearIndex(), LinearIndex(), min(TILE, count))
+        first = Tile(LinearIndex(), LinearIndex(), min(SIDE, count))
         if count == 1:
             self._matrix(lines, replace(first, across=True), body)
         elif lines == 1 or (rows.line == count * rows.pitch and line == count * pixel):
@@ -126,7 +124,7 @@ class Blocks:
 
     def _matrix(self, count: LoopBound, first: Tile, body: Callable[[list[Tile]], None]) -> None:
         """So many rows; the last tile ends with the last one."""
-        height = min(TILE, size_bound(count))
+        height = min(SIDE, size_bound(count))
         first = replace(first, height=height)
         if not isinstance(count, int):
             last = LinearIndex.of(arith.maxsi((LinearIndex.of(count) - height).value(), LinearIndex().value()))
@@ -140,7 +138,7 @@ class Blocks:
             return
         whole = count - count % (2 * height)
         for_each(0, whole, 2 * height, lambda m: body([first.row(m), first.row(m + height)]))
-        starts = [max(0, count - number * height) for number in range(ceil((count - whole) / height), 0, -1)]
+        starts = last_tiles(count, height)
         ends = [whole, *(start + height for start in starts)]
         if starts:
             body([replace(first.row(LinearIndex(constant=start)), fresh=end - start) for start, end in zip(starts, ends)])
@@ -161,7 +159,7 @@ class Blocks:
 
     def emit(self, tiles: Sequence[Tile], columns: Columns) -> None:
         """The sums of these tiles of rows by some features, and what becomes of them."""
-        count = ceil(columns.width / TILE)
+        count = ceil(columns.width / SIDE)
         sums = self._sums(tiles, columns.weights, count)
         of_tiles = [(tile, sums[number * count :][:count]) for number, tile in enumerate(tiles)]
         if self.results.are_stored(columns):
@@ -169,13 +167,13 @@ class Blocks:
             for tile, each in of_tiles:
                 step = out.strides[loop] if (loop := steps[0 if tile.across else 1]) is not None else BLOCK
                 for number, value in enumerate(each):
-                    place = out.at({**columns.at, **self._point(tile)}) + number * TILE
+                    place = out.at({**columns.at, **self._point(tile)}) + number * SIDE
                     store_tile(value, out.storage, place, step, tile.height)
             return
-        blocks = [self.results.scratch((TILE, BLOCK), ir.Type.parse(self.form.sums)) for _ in tiles]
+        blocks = [self.results.scratch((SIDE, BLOCK), ir.Type.parse(self.form.sums)) for _ in tiles]
         for block, (tile, each) in zip(blocks, of_tiles):
             for number, value in enumerate(each):
-                store_tile(value, block, LinearIndex(constant=number * TILE), BLOCK, tile.height)
+                store_tile(value, block, LinearIndex(constant=number * SIDE), BLOCK, tile.height)
         for block, (tile, _) in zip(blocks, of_tiles):
             known = isinstance(tile.fresh, int) and tile.end is None
             together = _ROWS if known and (tile.height - tile.fresh) % _ROWS == 0 else 1
@@ -196,7 +194,7 @@ class Blocks:
 
     def _sums(self, tiles: Sequence[Tile], weights: Operand, count: int) -> list[ir.Value]:
         """The products of tiles of rows and of so many tiles of features."""
-        form, rows, columns = self.form, self.rows, range(0, count * TILE, TILE)
+        form, rows, columns = self.form, self.rows, range(0, count * SIDE, SIDE)
         lefts = [Operand(rows.storage, self._first_row(tile), rows.line if tile.across else rows.pitch, 1) for tile in tiles]
         zeros = [form.zero(tile.height) for tile in tiles for _ in columns]
 
@@ -205,13 +203,11 @@ class Blocks:
 
             def line(tap: LinearIndex, place: LinearIndex, sums: list[ir.Value]) -> list[ir.Value]:
                 at = {number: index for number, index in enumerate([*indices, tap]) if number in weights.reduced}
+                rights = [weights.moved(j, reduced=at) for j in columns]
 
                 def step(k: LinearIndex, sums: list[ir.Value]) -> list[ir.Value]:
-                    shift = deep + place + k
-                    of_rows = [load_tile(left, left.offset + shift, form, tile.height) for left, tile in zip(lefts, tiles)]
-                    of_features = [load_tile(weights, weights.at(LinearIndex(constant=j), k, at), form) for j in columns]
-                    pairs = [(x, y) for x in of_rows for y in of_features]
-                    return [form.multiply(x, y, c) for (x, y), c in zip(pairs, sums)]
+                    of_rows = [left.tile(deep + place + k, form, tile.height) for left, tile in zip(lefts, tiles)]
+                    return form.multiply(of_rows, [right.tile(k, form) for right in rights], sums)
 
                 return for_loop(0, self.windows.length, form.depth, sums, step)
 
