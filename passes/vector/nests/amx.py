@@ -36,7 +36,7 @@ from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
 from ...common.tiled_function import last_rest, size_bound
 from .access import Access
-from .amx_blocks import Behind, Edge, Products, Sums, last_blocks, parts, whole_blocks
+from .amx_blocks import Behind, Edge, Products, Sums, last_block, parts, whole_blocks
 from .amx_panels import Depth, pack_columns, pack_rows
 from .amx_tiles import BF16, BLOCK, SIDE, Format, Operand, bytes_format
 from .packing import Scratch
@@ -193,7 +193,7 @@ class _Amx:
             right = b.moved(n)
             if not b.pairs:
                 right = self._panel_of_columns
-                pack_columns(b, right, n, columns, wide, depth)
+                pack_columns(b, right, n, columns, SIDE if wide <= SIDE else BLOCK, depth)
             behind = Behind.of(b, self._behind(b, n), rows, depth, self.target)
             products = Products(a, right, wide, depth, replace(sums, offset=sums.offset + n), edge)
 
@@ -201,10 +201,10 @@ class _Amx:
                 whole_blocks(rows, lambda m, high: products.add(m, high, k, count, k == LinearIndex(), behind))
 
             parts(depth.padded, part, add)
-            last_blocks(rows, least, lambda m, high: products.add(m, high, LinearIndex(), depth.padded, fresh=True))
+            last_block(rows, least, lambda m, high: products.add(m, high, LinearIndex(), depth.padded, fresh=True))
 
         whole_blocks(columns, panel)
-        last_blocks(columns, SIDE, panel)
+        last_block(columns, SIDE, panel)
 
     def _behind(self, b: Operand, n: LinearIndex) -> LinearIndex:
         """Where the panel of columns behind that at `n` begins: packed ones lie one behind the other."""

@@ -1,7 +1,7 @@
 """Blocks of AMX tiles: rows and columns of a product for a part of its depth.
 
-Of 17 to 31 rows (columns) there are two blocks of 16. Fewer than 16 rows make tiles of as many; where the others of a kernel have more,
-all of whose registers they take, and of fewer columns, a block is stored by way of a scratch block.
+Fewer than 16 rows make tiles of as many; where the others of a kernel have more, all of whose registers they take, and of fewer columns,
+a block is stored by way of a scratch block.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
 from .amx_panels import Depth
-from .amx_tiles import BLOCK, SIDE, Operand, last_tiles, load_sums, store_tile, tiles_of
+from .amx_tiles import BLOCK, SIDE, Operand, load_sums, store_tile, tiles_of
 from .lanes import Lanes
 from .nests import chunks
 
@@ -32,14 +32,12 @@ def whole_blocks(extent: int, body: Callable[[LinearIndex, int], None]) -> None:
     for_each(0, extent // BLOCK, 1, lambda number: body(number * BLOCK, BLOCK))
 
 
-def last_blocks(extent: int, least: int, body: Callable[[LinearIndex, int], None]) -> None:
-    """`body(start, size)` of those that cover the rest, of at least `least`. They share rows (columns) with others: each must start from
-    zero."""
-    starts, size = last_tiles(extent), min(SIDE, max(least, extent))
-    if len(starts) == 2 and extent > BLOCK:
-        starts, size = starts[:1], BLOCK
-    for start in starts:
-        body(LinearIndex(constant=start), size)
+def last_block(extent: int, least: int, body: Callable[[LinearIndex, int], None]) -> None:
+    """`body(start, size)` of the one that covers the rest, if any, of at least `least`. It may share rows (columns) with another: it must
+    start from zero."""
+    if rest := extent % BLOCK:
+        size = max(least, min(extent, SIDE if rest <= SIDE else BLOCK))
+        body(LinearIndex(constant=max(0, extent - size)), size)
 
 
 def parts(extent: int, size: int, body: Callable[[LinearIndex, int], None]) -> None:

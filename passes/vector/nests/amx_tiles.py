@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from math import ceil
 
 from torch_mlir import ir
 from torch_mlir.dialects import memref
@@ -26,11 +25,6 @@ from ...common.tiled_function import size_bound
 
 SIDE, BLOCK = 16, 32
 """Rows and columns of a tile, and of a block of tiles."""
-
-
-def last_tiles(count: int, side: int = SIDE) -> list[int]:
-    """Where the tiles of `side` rows begin that cover what whole blocks leave of `count` rows: none, one, or two."""
-    return [max(0, count - number * side) for number in range(ceil(count % (2 * side) / side), 0, -1)]
 
 
 def tiles_of(block: LoopBound) -> list[LinearIndex]:

@@ -28,7 +28,7 @@ from ...common.storage import Storage
 from ...common.tiled_function import size_bound
 from .access import Access
 from .amx_panels import live_lanes
-from .amx_tiles import BLOCK, SIDE, Format, Operand, last_tiles, store_tile
+from .amx_tiles import BLOCK, SIDE, Format, Operand, store_tile
 from .body import Captured
 from .lanes import Lanes
 from .nests import point_indices, whole_part
@@ -138,7 +138,7 @@ class Blocks:
             return
         whole = count - count % (2 * height)
         for_each(0, whole, 2 * height, lambda m: body([first.row(m), first.row(m + height)]))
-        starts = last_tiles(count, height)
+        starts = [max(0, count - number * height) for number in range(ceil((count - whole) / height), 0, -1)]
         ends = [whole, *(start + height for start in starts)]
         if starts:
             body([replace(first.row(LinearIndex(constant=start)), fresh=end - start) for start, end in zip(starts, ends)])
