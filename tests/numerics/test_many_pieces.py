@@ -28,6 +28,13 @@ def test_pieces_of_tiles():
     np.testing.assert_array_equal(found, np.concatenate(pieces) + 1)
 
 
+def test_hundreds_of_pieces():
+    """More than Python calls functions in each other: each piece's value goes through the choice of the next."""
+    pieces = [np.full(3, number, np.float32) for number in range(400)]
+    found = hloom.compile(lambda *pieces: lax.concatenate(pieces, 0), *pieces)(*pieces)
+    np.testing.assert_array_equal(found, np.concatenate(pieces))
+
+
 @pytest.mark.parametrize("kind", [np.float32, ml_dtypes.bfloat16, np.int32], ids=str)
 @pytest.mark.parametrize(("count", "axis"), [(2, 0), (31, 0), (31, -1), (257, 0)])
 def test_reduced_stacks(kind, count, axis):

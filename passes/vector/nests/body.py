@@ -20,9 +20,10 @@ from ...common.rewriting import defining_op, integer, value_of
 from ...common.scalar_body import ScalarBody, affine, clone_on, is_same_for_all, same_for_all
 from ...common.storage import Storage
 from ...common.vectors import is_vector, reduced
+from .choices import chosen_sides
 from .code import Code, Step
 from .comparisons import PREDICATES, clamped, compared, divided
-from .guarded_reads import Clamp, is_guarded
+from .guarded_reads import Clamp, Spans, is_guarded
 from .lanes import Lanes, Rep
 from .places import Places
 
@@ -46,6 +47,7 @@ class LanesBody(ScalarBody):
         self.loaded: dict[ir.Value, bool] = {}
         """Numbers of which is known whether they are in memory, or made of one that is."""
         self.clamps: dict[ir.Value, Clamp] = {}
+        self.spans: Spans = {}
 
     def outside(self, value: ir.Value) -> Rep:
         return self.captured(value)
@@ -63,7 +65,7 @@ class LanesBody(ScalarBody):
             return None
         number, clamp = clamps[0]
         others = [rep for rep in indices if not is_same_for_all(rep)]
-        if len(others) > 1 or storage.strides[number] != 1 or not is_guarded(op, places[number], clamp):
+        if len(others) > 1 or storage.strides[number] != 1 or not is_guarded(op, places[number], clamp, self.spans):
             return None
         mask = self.lanes.where_live(clamp.inside(self.lanes))
         known = [LinearIndex.of(rep) if at != number else clamp.index for at, rep in enumerate(indices)]
@@ -135,8 +137,11 @@ class LanesBody(ScalarBody):
 
     def results(self, code: Code) -> list[Rep]:
         """Evaluates a body; what its terminator yields."""
-        for step in code.steps:
-            if step.plain:
+        chosen = chosen_sides(code, self.indices, self.rep, self.lanes) if code.conditions else {}
+        for step in code.needed(chosen) if chosen else code.steps:
+            if step in chosen:
+                self.reps[step.results[0]] = self.rep(chosen[step])
+            elif step.plain:
                 self.reps[step.results[0]] = self._float(step)
             else:
                 self.run([step.op])

@@ -9,15 +9,17 @@ Halves stay two ops, since not every machine has the instruction.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from torch_mlir import ir
 
-from ...common.rewriting import attributes_of, has_one_use, ops_in
+from ...common.rewriting import attributes_of, captured_values, has_one_use, ops_in
 from ...common.scalars import is_float
 
 _CHOSEN = ("arith.divf",)
 """Ops on floats that are emitted as others where that pays."""
+_OF_CONDITIONS = {f"arith.{name}" for name in ("addi", "subi", "muli", "maxsi", "minsi", "divui", "remui", "cmpi", "andi", "ori")}
+"""Ops of which conditions on indices are made, beside the indices."""
 
 
 class Step:
@@ -41,7 +43,8 @@ class Step:
 
 
 class Code:
-    """The steps of a block, in order, its arguments, those of them that something reads, and what its terminator yields."""
+    """The steps of a block, in order, its arguments, those of them that something reads, and what its terminator yields. `choices`: its
+    selects; `conditions`: the steps of their conditions, as far as they are made of indices."""
 
     def __init__(self, block: ir.Block):
         *ops, last = ops_in(block)
@@ -57,6 +60,33 @@ class Code:
             if _is_contracted(op, "arith.mulf") and has_one_use(op.results[0]):
                 made[op.results[0]] = step
             self.steps.append(step)
+        self.makers = {result: step for step in self.steps for result in step.results}
+        self.choices = [step for step in self.steps if step.name == "arith.select"]
+        self.conditions = self._conditions()
+
+    def _conditions(self) -> list[Step]:
+        wanted, found = {step.operands[0] for step in self.choices}, list[Step]()
+        for step in reversed(self.steps) if wanted else ():
+            if _is_of_indices(step) and step.results[0] in wanted:
+                found.append(step)
+                wanted.update(step.operands)
+        return found[::-1]
+
+    def needed(self, chosen: Mapping[Step, ir.Value]) -> list[Step]:
+        """The steps that make what is yielded, where some selects give the operand that is told."""
+        wanted, found = list(self.yielded), set[Step]()
+        while wanted:
+            step = self.makers.get(wanted.pop())
+            if step is not None and step not in found:
+                found.add(step)
+                wanted += [chosen[step]] if step in chosen else [*step.operands, *captured_values(step.op)]
+        return [step for step in self.steps if step in found]
+
+
+def _is_of_indices(step: Step) -> bool:
+    if step.name in ("linalg.index", "arith.constant"):
+        return isinstance(step.results[0].type, ir.IndexType)
+    return step.name in _OF_CONDITIONS
 
 
 def _is_contracted(op: ir.Operation, name: str) -> bool:

@@ -29,6 +29,8 @@ from .lanes import Lanes, Rep
 
 _CLAMPS = ("arith.maxsi", "arith.minsi")
 Span = tuple[float, float]
+Spans = dict[ir.Value, dict[ir.Value, Span]]
+"""Where an index lies wherever a value is taken, by both."""
 _ANY: Span = (-inf, inf)
 _TRUE: dict[str, Span] = {"slt": (-inf, -1), "sle": (-inf, 0), "sgt": (1, inf), "sge": (0, inf), "eq": (0, 0)}
 _FALSE: dict[str, Span] = {"slt": _TRUE["sge"], "sle": _TRUE["sgt"], "sgt": _TRUE["sle"], "sge": _TRUE["slt"], "ne": _TRUE["eq"]}
@@ -72,26 +74,35 @@ class Clamp:
         return mask
 
 
-def is_guarded(extract: ir.Operation, clamped: ir.Value, clamp: Clamp) -> bool:
-    """Whether what is read at `clamped` is taken only where it is what was clamped."""
+def is_guarded(extract: ir.Operation, clamped: ir.Value, clamp: Clamp, known: Spans) -> bool:
+    """Whether what is read at `clamped` is taken only where it is what was clamped. `known` is kept for the other reads of a body."""
     root, more = _sum(_origin(clamped))
     if root is None:
         return False
-    low, high = _taken(extract.results[0], root)
+    low, high = _taken(extract.results[0], root, known.setdefault(root, {}))
     return (clamp.low is None or low + more >= clamp.low) and (clamp.high is None or high + more <= clamp.high)
 
 
-def _taken(value: ir.Value, root: ir.Value) -> Span:
-    """From where to where `root` is wherever a value is taken; from inf to -inf where nobody takes it."""
-    spans = [_taken_by(use.owner.operation, use.operand_number, root) for use in value.uses]
-    return min((low for low, _ in spans), default=inf), max((high for _, high in spans), default=-inf)
+def _taken(value: ir.Value, root: ir.Value, known: dict[ir.Value, Span]) -> Span:
+    """From where to where `root` is wherever a value is taken; from inf to -inf where nobody takes it. `known`: that of other values."""
+    pending = [] if value in known else [value]
+    while pending:
+        uses = [_use(use.owner.operation, use.operand_number, root) for use in pending[-1].uses]
+        behind = [made for _, made in uses if made is not None and made not in known]
+        if behind:
+            pending += behind
+            continue
+        spans = [span if made is None else _both(span, known[made]) for span, made in uses]
+        known[pending.pop()] = min((low for low, _ in spans), default=inf), max((high for _, high in spans), default=-inf)
+    return known[value]
 
 
-def _taken_by(op: ir.Operation, number: int, root: ir.Value) -> Span:
+def _use(op: ir.Operation, number: int, root: ir.Value) -> tuple[Span, ir.Value | None]:
+    """Where `root` is if an op takes its operand, and what it makes of it that may not be taken in turn."""
     if op.name == "arith.select" and number > 0:
-        return _both(_asked(op.operands[0], number == 1, root), _taken(op.results[0], root))
+        return _asked(op.operands[0], number == 1, root), op.results[0]
     computes = op.name.startswith("arith.") and op.name.endswith("f") and isinstance(op.results[0].type, ir.FloatType)
-    return _taken(op.results[0], root) if computes else _ANY
+    return _ANY, op.results[0] if computes else None
 
 
 def _asked(condition: ir.Value, holds: bool, root: ir.Value) -> Span:
