@@ -19,13 +19,12 @@ the user's.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
 
 import torch
 from torch.fx import GraphModule, Node
 from torch.utils.checkpoint import CheckpointPolicy
 
-from .joint_graph import called
+from .joint_graph import called, closure, results_of_forward
 
 _aten = torch.ops.aten
 PRODUCTS = (_aten.bmm.default, _aten.mm.default, _aten.baddbmm.default, _aten.addmm.default, _aten.convolution.default)
@@ -40,10 +39,9 @@ def mark_attention(joint: GraphModule, num_fwd_outputs: int) -> None:
     softmaxes = [node for node in joint.graph.nodes if node.target is SOFTMAX and "recompute" not in node.meta]
     if not softmaxes:
         return
-    (output,) = (node for node in joint.graph.nodes if node.op == "output")
-    results = {node for node in output.args[0][:num_fwd_outputs] if isinstance(node, Node)}  # type: ignore[index]
+    results = results_of_forward(joint, num_fwd_outputs)
     tangents = [node for node in joint.graph.nodes if node.op == "placeholder" and "tangents" in node.name]
-    gradients = _closure(tangents, lambda node: node.users)
+    gradients = closure(tangents, lambda node: node.users)
     for softmax in softmaxes:
         if softmax in gradients:
             continue
@@ -78,22 +76,12 @@ def _matrix(softmax: Node, gradients: set[Node]) -> set[Node]:
     def is_part(node: Node) -> bool:
         return _size(node) >= size and node.op == "call_function" and node not in gradients and "recompute" not in node.meta
 
-    before = _closure([softmax], lambda node: () if node.target in PRODUCTS else filter(is_part, node.all_input_nodes))
-    behind = _closure([softmax], lambda node: (user for user in node.users if is_part(user) and user.target not in PRODUCTS))
+    before = closure([softmax], lambda node: () if node.target in PRODUCTS else filter(is_part, node.all_input_nodes))
+    behind = closure([softmax], lambda node: (user for user in node.users if is_part(user) and user.target not in PRODUCTS))
     made = {node for node in before if node.target in PRODUCTS}
     larger = {node for node in made if _size(node) > sum(_size(each) for each in node.all_input_nodes)}
     read = any(user.target in PRODUCTS and user not in gradients for node in behind for user in node.users)
     return (before - made) | larger | behind if larger and read else set()
-
-
-def _closure(start: Iterable[Node], following: Callable[[Node], Iterable[Node]]) -> set[Node]:
-    found, todo = set(), list(start)
-    while todo:
-        node = todo.pop()
-        if node not in found:
-            found.add(node)
-            todo.extend(following(node))
-    return found
 
 
 def _size(node: Node) -> int:

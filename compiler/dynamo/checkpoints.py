@@ -26,6 +26,7 @@ from torch._functorch.partitioners import must_recompute
 from torch.fx import GraphModule, Node
 
 from .attention_weights import DROPOUT, mark_attention
+from .compared_values import mark_compared
 from .joint_graph import called
 
 _MARKS = ("recompute", "ac_graph_id")
@@ -34,6 +35,7 @@ _MARKS = ("recompute", "ac_graph_id")
 def partition(joint: GraphModule, inputs: Sequence[Any], **options: Any) -> tuple[GraphModule, GraphModule]:
     """What AOTAutograd calls."""
     mark_attention(joint, options["num_fwd_outputs"])
+    mark_compared(joint, options["num_fwd_outputs"])
     random = [node for node in joint.graph.nodes if must_recompute(node) and _is_random(node)]
     for node in random:
         if not _draws(node):
