@@ -64,7 +64,8 @@ def about(target: Any, policy: Any, bind: bool, tune: bool | float) -> About | N
 
     name, simulated = split_target(target)
     machine = resolve(name)
-    parts = (*versions(), torch.__version__, repr(bind), repr(tune), repr(dataclasses.astuple(machine)), simulated)
+    of_torch = torch.__version__, torch.backends.cpu.get_cpu_capability()  # by which torch's kernels pack weights
+    parts = (*versions(), *of_torch, repr(bind), repr(tune), repr(dataclasses.astuple(machine)), simulated)
     return About(target, bind, tune, parts)
 
 

@@ -68,6 +68,16 @@ def test_products_with_scaled_bytes(dtype) -> None:
     check(lambda x, w, s: (torch._weight_int8pack_mm(x, w, s),), x, some_bytes(32, 64), scales, **tolerance)
 
 
+@pytest.mark.parametrize(("columns", "dtype"), [(80, torch.bfloat16), (64, torch.float32), (16, torch.float16)])
+def test_products_with_scaled_nibbles(columns, dtype) -> None:
+    """Whole blocks of columns, one and a part, and less than one."""
+    nibbles = torch.randint(0, 16, (columns, 64), generator=generator(), dtype=torch.int32)
+    packed = torch._convert_weight_to_int4pack_for_cpu(nibbles, 1)
+    x, scales_and_zeros = (torch.rand(*shape, generator=generator()).to(dtype) for shape in [(7, 64), (2, columns, 2)])
+    tolerance = {"rtol": 1e-5 if dtype == torch.float32 else 1e-2, "atol": 1e-4}
+    check(lambda x, w, s: (torch._weight_int4pack_mm_for_cpu(x, w, 32, s),), x, packed, scales_and_zeros, **tolerance)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize(
     "x",

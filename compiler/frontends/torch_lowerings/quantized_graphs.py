@@ -44,6 +44,37 @@ def product_with_scaled_bytes(x: Tensor, weight: Tensor, scales: Tensor) -> Tens
     return (torch.mm(x.float(), weight.float().t()) * scales.float()).to(x.dtype)
 
 
+@torch_decomposition("aten._weight_int4pack_mm_for_cpu")
+def product_with_scaled_nibbles(x: Tensor, packed: Tensor, group: int, scales_and_zeros: Tensor) -> Tensor:
+    """`scales_and_zeros` is [groups of depth, columns, 2]: a weight is (nibble - 8) * scale + zero."""
+    nibbles = _unpacked_nibbles(packed)
+    scales, zeros = scales_and_zeros.float().permute(2, 1, 0).unsqueeze(-1).unbind()
+    weights = (nibbles.reshape(len(nibbles), -1, group).float() - 8) * scales + zeros
+    return torch.mm(x.float(), weights.flatten(1).t()).to(x.dtype)
+
+
+_COLUMNS_OF_BLOCKS = {"AVX512": 64, "AVX2": 32}
+
+
+def _unpacked_nibbles(packed: Tensor) -> Tensor:
+    """[columns, depth], of what aten._convert_weight_to_int4pack_for_cpu makes, whose form is the processor's.
+
+    With the vectors of torch's kernels blocks of 64 or 32 columns lie one after the other, by depth; the low nibbles of a line are its
+    first half. In the columns that are left, and without vectors, two columns side by side are a byte."""
+    columns, depth = packed.shape[0], 2 * packed.shape[1]
+    capability = torch.backends.cpu.get_cpu_capability()
+    block = _COLUMNS_OF_BLOCKS.get(capability, 32)
+    whole = columns // block * block
+    blocks = packed[:whole].reshape(-1, depth, block // 2)
+    rest = packed[whole:].reshape(1, depth, -1)
+    parts = [_both_nibbles(blocks, -2 if capability in _COLUMNS_OF_BLOCKS else -1), _both_nibbles(rest, -1)]
+    return torch.cat([part.transpose(1, 2).reshape(-1, depth) for part in parts])
+
+
+def _both_nibbles(lines: Tensor, dim: int) -> Tensor:
+    return torch.stack([lines & 15, lines >> 4], dim).flatten(-2)
+
+
 def _kernel(name: str) -> Any:
     def traced(*args: Any, **keywords: Any) -> Any:
         from torch.ao.quantization.fx import _decomposed  # defines the ops: whoever calls one has loaded it
