@@ -108,3 +108,40 @@ def test_heads_that_are_parts_of_one_product(depth, features):
     assert Compilation.of(together, (x,)).text("vector").count("x86.amx.tile_mulf") == 8
     expected = together(x.float())  # of scores that are not rounded, which those in bf16 are twice
     torch.testing.assert_close(hloom.compile(together, x)(x).float(), expected, atol=2**-6 * expected.abs().max().item(), rtol=0)
+
+
+FORMS = {
+    "no heads": (plain, (64, 40), (45, 40), (45, 40)),
+    "one dimension of heads": (plain, (3, 64, 64), (3, 80, 64), (3, 80, 64)),
+    "two before the heads": (causal, (2, 2, 3, 48, 32), (2, 2, 3, 48, 32), (2, 2, 3, 48, 32)),
+    "values wider than keys": (plain, (1, 2, 64, 32), (1, 2, 64, 32), (1, 2, 64, 64)),
+    "a bias": (biased, (2, 65, 64), (2, 65, 64), (2, 65, 64)),
+}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_what_torch_has_no_kernel_for(name):
+    """Torch computes these in f32; they are the same products of halves."""
+    function, *shapes = FORMS[name]
+    torch.manual_seed(0)
+    given = [torch.randn(shape).to(torch.bfloat16) for shape in shapes]
+    assert Compilation.of(function, given).text("vector").count("x86.amx.tile_mulf") == 8, "both products go by tiles"
+    expected = function(*(each.double() for each in given))
+    found = hloom.compile(function, *given)(*given).double()
+    assert torch.linalg.norm(found - expected) < 2**-8 * torch.linalg.norm(expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_gradients_of_what_torch_has_no_kernel_for(dtype):
+    torch.manual_seed(0)
+    given = [torch.randn(3, 64, 32, dtype=dtype) for _ in range(3)]
+    towards = torch.randn(3, 64, 32, dtype=dtype)
+
+    def gradients(function, type_):
+        inputs = [each.to(type_).requires_grad_() for each in given]
+        return torch.autograd.grad(function(*inputs), inputs, towards.to(type_))
+
+    found = gradients(torch.compile(causal, backend="hloom", fullgraph=True), dtype)
+    most = 2**-7 if dtype == torch.bfloat16 else 2**-20
+    for gradient, expected in zip(found, gradients(causal, torch.float64)):
+        assert torch.linalg.norm(gradient.double() - expected) < most * torch.linalg.norm(expected)

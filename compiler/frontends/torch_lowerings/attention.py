@@ -33,6 +33,35 @@ def attention(
     return laid_like(output, query), _logsumexp(scores)
 
 
+@torch_decomposition("aten._scaled_dot_product_attention_math", for_shapes=True)
+def attention_of_any_rank(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    dropout_mask: Tensor | None = None,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> tuple[Tensor, Tensor]:
+    """What torch computes where its kernel declines: operands of other ranks than 4, values wider than keys, dropout.
+
+    By the kernel's products: torch converts halves to f32, multiplies queries and keys by the root of the scale, and values by weights of
+    f32. The weights are the second result.
+    """
+    if enable_gqa:
+        key, value = heads_of(key, query), heads_of(value, query)
+    weights = _weights(_scores(query, key, is_causal, attn_mask, scale))
+    if dropout_mask is not None:
+        weights = torch.where(dropout_mask, weights / (1 - dropout_p), 0.0)
+    elif dropout_p > 0:
+        weights = torch.dropout(weights, dropout_p, True)
+    weights = weights.to(query.dtype)
+    return product(weights, value).to(query.dtype), weights
+
+
 @torch_decomposition("aten._scaled_dot_product_flash_attention_for_cpu_backward")
 def attention_backward(
     gradient: Tensor,
@@ -109,7 +138,7 @@ def _logsumexp(scores: Tensor) -> Tensor:
 
 def heads_of(x: Tensor, query: Tensor) -> Tensor:
     """A head of keys or values for each of the queries': several of these may share one."""
-    return x.repeat_interleave(query.shape[1] // x.shape[1], 1) if x.shape[1] != query.shape[1] else x
+    return x.repeat_interleave(query.shape[-3] // x.shape[-3], -3) if x.shape[-3] != query.shape[-3] else x
 
 
 def _of_heads(gradient: Tensor, x: Tensor) -> Tensor:
