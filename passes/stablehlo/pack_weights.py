@@ -31,7 +31,8 @@ are packed however few rows they are multiplied by:
 
 The packing depends on the weight alone, so that split-init, which comes after, moves it into @init: it is done once; upstream's linalg-
 block-pack-matmul would pack at every call. A right operand that is not bound and lies by depth is packed at every call for AMX, once, where
-its kernel would pack it for three tiles of rows or more, and the left one is no softmax. Must hold: bound arguments carry `hloom.bound`.
+its kernel would pack it for three tiles of rows or more, or for 64 rows and more would read short lines of it, far apart, as L2 does not
+hold it, nor the first cache a panel; not where the left one is a softmax. Must hold: bound arguments carry `hloom.bound`.
 Declined: targets other than CPUs; other weights that are not made of bound arguments; those that are not matrices or narrower than a block;
 a depth that is no whole lanes; dots with batch dimensions; dots of other elements with at most `min-rows` rows, which read the weight once
 in any order, and of at most 8 where they are not all f32 or f64. In loops of 32 turns and more such few rows read weights of f32 and f64
@@ -66,6 +67,8 @@ from .support.panels import are_split, in_blocks, in_panels, lane_elements, pane
 _WIDTH = 64
 _TILE_BLOCK, _TILE_BYTES = 32, 64
 """Columns of a block of AMX tiles, and bytes of depth in a tile."""
+_ROWS_OF_SHORT_LINES = 64
+"""Of a product, at least, whose right operand is written and read once more to be read from front to back."""
 _FEW = 8
 _CHUNK_REGISTERS = 16
 """Of sums, where one row is multiplied: more would not hide more of an addition's time."""
@@ -134,13 +137,16 @@ def _stays(op: ir.Operation, target: TargetView, wishes: LoopWishes, few: bool) 
 
 
 def _pack_for_tiles(op: ir.Operation, block: int, count: int, packed: _Packed) -> None:
-    """Packs a right operand that lies by depth where AMX's kernel would do so for each of three tiles of rows or more."""
+    """Packs a right operand that lies by depth where AMX's kernel would do so for each of three tiles of rows or more, or would read panels
+    larger than the first cache of what L2 does not hold, by lines far apart."""
     target, dims, rhs = target_of(op), DotDims.of(op), op.operands[1]
     by_depth = dims.contracting[1][0] == 0 and dims.contracting[0][0] + 1 == dims.ranks[0]
     if not (target.amx_bf16 or target.amx_int8) or block != _TILE_BLOCK or not by_depth or _columns(op) % block:
         return
-    several = _rows(op) > 2 * rows_on_tiles(build.shape_of(rhs)[0], element_bytes(build.element_of(rhs)), target)
-    if several and not _is_softmax(op.operands[0]):
+    depth, size = build.shape_of(rhs)[0], element_bytes(build.element_of(rhs))
+    several = _rows(op) > 2 * rows_on_tiles(depth, size, target)
+    by_short_lines = _rows(op) >= _ROWS_OF_SHORT_LINES and depth * block * size > target.l1_bytes and byte_size(rhs.type) >= target.l2_bytes
+    if (several or by_short_lines) and not _is_softmax(op.operands[0]):
         _pack(op, block, count, packed)
 
 

@@ -53,6 +53,7 @@ def by_tiles(text: str, folder, bind: dict[int, np.ndarray] | None = None) -> Ex
         (31, 48, 128, False, False),
         (300, 90, 800, False, True),
         (601, 96, 2048, False, True),
+        (70, 1056, 1056, False, True),
         (530, 2120, 64, False, True),
     ],
 )

@@ -6,7 +6,8 @@ leaves out is whole in every tile. The order of the returned dictionary is the o
 
 from __future__ import annotations
 
-from math import lcm, prod
+from functools import partial
+from math import ceil, lcm, prod
 
 from torch_mlir import ir
 
@@ -37,6 +38,8 @@ SQUARE_TILE_SIDE, _FAR_SIDE = 32, 128
 ROW_TILE_POINTS = 1024
 """A tile of rows has as many rows as make that many points, at least one."""
 
+_LEAST_PIECE = 512
+"""Bytes that are written in one piece."""
 _MOST_COLUMNS, _LINE_COLUMNS = 256, 16
 _SCANNED_ROWS = 32
 
@@ -101,7 +104,7 @@ def loop_schedule(axes: Axes, target: TargetView) -> dict[int, int]:
 
     Where an input is contiguous along another axis than the result, a tile is a square of both: of each line of memory all is used. Squares
     come first, so that a short axis, as the taps of a filter are, is whole. Of what comes from memory they are larger, as this wants long
-    pieces of few lines.
+    pieces of few lines. Tiles whose lines of an input are short follow one another along these (_along_lines).
     """
     if not axes.ops:
         return {}
@@ -117,7 +120,25 @@ def loop_schedule(axes: Axes, target: TargetView) -> dict[int, int]:
     for axis in [*square, *(axis for axis in reversed(order) if axis not in square)]:
         sizes[axis] = min(axes.extent[axis], room, side if axis in square else room)
         room = max(1, room // sizes[axis])
-    return {axis: sizes[axis] for axis in order if sizes[axis] < axes.extent[axis]}
+    cut = {axis: sizes[axis] for axis in order if sizes[axis] < axes.extent[axis]}
+    crossed = [(op, line) for op in axes.ops for line in map(partial(_walked, op), range(len(op.inputs))) if line[-1] in crossing]
+    return _along_lines(*crossed[0], cut, axes, target) if len(crossed) == 1 else cut
+
+
+def _along_lines(op: TileOp, line: list[int | None], sizes: dict[int, int], axes: Axes, target: TargetView) -> dict[int, int]:
+    """The sizes, with the axis last along which an input goes on behind a line that tiles read whole: a matrix `w[k, n]` that is packed in
+    panels of a few columns is read from front to back, where one panel after the other reads short lines, far apart.
+
+    Tiles are so high that a part of L2 holds the lines of all panels. Declined: results that do not lie panel by panel, row by row.
+    """
+    panel, high = op.axes[:2] if len(op.axes) > 2 else (None, None)
+    if panel is None or high is None or line[0] != high or line[-2:-1] != [panel] or line[-1] in sizes:
+        return sizes
+    if sizes.keys() != {panel, high} or sizes[panel] > 1:
+        return sizes
+    piece = element_bytes(element_of(op.inits[0])) * prod(axes.extent[a] for a in op.axes[2:])
+    most = max(ceil(_LEAST_PIECE / piece), target.l2_bytes // 32 // (piece * axes.extent[panel]))
+    return {high: min(sizes[high], most), panel: 1}
 
 
 def _is_far(op: TileOp, target: TargetView) -> bool:

@@ -96,6 +96,27 @@ module attributes {hloom.target = {amx_bf16 = true, l2_bytes = 2097152 : i64}} {
 
 // -----
 
+// The first cache does not hold a panel of 1,024 rows, nor L2 all of them: they are packed for 64 rows. They are not for fewer, nor where either
+// cache holds what the kernel reads.
+// CHECK-LABEL: func.func @main(
+// CHECK: %[[T:.*]] = stablehlo.transpose %{{.*}}, dims = [0, 1, 3, 2] : (tensor<32x512x2x32xbf16>) -> tensor<32x512x32x2xbf16>
+// CHECK: stablehlo.dot_general %{{.*}}, %[[T]], contracting_dims = [1, 2] x [1, 3] : {{.*}} -> tensor<64x32x32xf32>
+// CHECK: stablehlo.dot_general {{.*}} : (tensor<63x1024xbf16>, tensor<1024x1024xbf16>) -> tensor<63x1024xf32>
+// CHECK: stablehlo.dot_general {{.*}} : (tensor<64x1024xbf16>, tensor<1024x992xbf16>) -> tensor<64x992xf32>
+// CHECK: stablehlo.dot_general {{.*}} : (tensor<64x768xbf16>, tensor<768x2048xbf16>) -> tensor<64x2048xf32>
+module attributes {hloom.target = {amx_bf16 = true, l1_bytes = 49152 : i64, l2_bytes = 2097152 : i64}} {
+  func.func @main(%x: tensor<64x1024xbf16>, %y: tensor<63x1024xbf16>, %z: tensor<64x768xbf16>, %w: tensor<1024x1024xbf16>, %v: tensor<1024x992xbf16>,
+      %u: tensor<768x2048xbf16>) -> (tensor<64x1024xf32>, tensor<63x1024xf32>, tensor<64x992xf32>, tensor<64x2048xf32>) {
+    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<64x1024xbf16>, tensor<1024x1024xbf16>) -> tensor<64x1024xf32>
+    %1 = stablehlo.dot_general %y, %w, contracting_dims = [1] x [0] : (tensor<63x1024xbf16>, tensor<1024x1024xbf16>) -> tensor<63x1024xf32>
+    %2 = stablehlo.dot_general %x, %v, contracting_dims = [1] x [0] : (tensor<64x1024xbf16>, tensor<1024x992xbf16>) -> tensor<64x992xf32>
+    %3 = stablehlo.dot_general %z, %u, contracting_dims = [1] x [0] : (tensor<64x768xbf16>, tensor<768x2048xbf16>) -> tensor<64x2048xf32>
+    return %0, %1, %2, %3 : tensor<64x1024xf32>, tensor<63x1024xf32>, tensor<64x992xf32>, tensor<64x2048xf32>
+  }
+}
+
+// -----
+
 // Declined: The left operand is a softmax, of whose two products one kernel may be made.
 // CHECK-LABEL: func.func @main(
 // CHECK: stablehlo.dot_general {{.*}} contracting_dims = [1] x [0] : (tensor<1024x1024xbf16>, tensor<1024x64xbf16>) -> tensor<1024x64xf32>
