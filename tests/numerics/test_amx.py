@@ -106,3 +106,18 @@ def test_infinities_stay_in_their_rows_and_columns(bound, tmp_path):
     expected[3, :] = np.inf
     expected[:, 7] = -np.inf
     np.testing.assert_array_equal(result, expected)
+
+
+def test_every_second_step_of_a_line(tmp_path):
+    """As the gradient by the weights of a strided convolution reads its images: they are cut out before."""
+    a_type, b_type, cut = "tensor<3x40x5x9xbf16>", "tensor<3x33x10x18xbf16>", "tensor<3x33x5x9xbf16>"
+    text = f"""
+      func.func @main(%a: {a_type}, %b: {b_type}) -> tensor<40x33xf32> {{
+        %0 = stablehlo.slice %b [0:3, 0:33, 0:10:2, 1:18:2] : ({b_type}) -> {cut}
+        %1 = stablehlo.dot_general %a, %0, contracting_dims = [0, 2, 3] x [0, 2, 3] : ({a_type}, {cut}) -> tensor<40x33xf32>
+        return %1 : tensor<40x33xf32>
+      }}"""
+    rng = np.random.default_rng(3)
+    a, b = (rng.standard_normal(shape).astype(BF16) for shape in ((3, 40, 5, 9), (3, 33, 10, 18)))
+    expected = np.einsum("bohw,bchw->oc", a.astype(np.float32), b[:, :, ::2, 1::2].astype(np.float32))
+    np.testing.assert_allclose(by_tiles(text, tmp_path)(a, b), expected, rtol=0, atol=1e-4)

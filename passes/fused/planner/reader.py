@@ -16,9 +16,10 @@ from ...common.byte_floats import sees_floats
 from ...common.init_function import argument_attributes, updates
 from ...common.nibbles import sees_nibbles
 from ...common.ops import FLOAT, FREE, INTEGER, Kind, name_in_table, named
-from ...common.rewriting import captured_values, functions, has_one_use, is_block_argument, location_texts, ops_in, symbol_name
+from ...common.rewriting import captured_values, functions, has_one_use, integers, is_block_argument, location_texts, ops_in, symbol_name
 from ...common.storage import MOST_PLACES
 from ...errors import InvalidProgramError
+from ...stablehlo.support.dimensions import DotDims
 from .access import Facts, facts_of
 from .records import IDENTITY, SCALAR, AccessMap, Block, Op, Program, Read, Value
 
@@ -123,6 +124,22 @@ def _tells_places(op: ir.Operation) -> bool:
         return False
     indices = all(use.owner.name == "stablehlo.gather" and use.operand_number == 1 for use in op.results[0].uses)
     return indices and target_of(op).kind == "cpu"
+
+
+def _is_read_by_lines(op: ir.Operation, side: int) -> bool:
+    """Whether a contraction's kernel on a CPU reads what lies side by side in an operand, for each of its tiles again: the steps of its
+    sums, or the taps of weights."""
+    if target_of(op).kind != "cpu":
+        return False
+    if op.name != "stablehlo.dot_general":
+        return side == 1
+    dims = DotDims.of(op)
+    return dims.ranks[side] - 1 in dims.contracting[side]
+
+
+def _leaves_gaps(op: ir.Operation) -> bool:
+    """Whether a slice takes no neighbours of a line."""
+    return op.name == "stablehlo.slice" and integers(op, "strides")[-1:] > [1]
 
 
 class _Reader:
@@ -317,14 +334,23 @@ class _Reader:
 
     def packed(self, draft: _OpDraft) -> tuple[Read, ...]:
         """A contraction reads its operands through views, widening converts and bytes seen as floats only; any other free op before it
-        must exist as a buffer."""
+        must exist as a buffer, and so must a slice with gaps that it reads by lines."""
         reads = []
-        for value, access in zip(draft.operands, draft.facts.maps, strict=True):
+        for side, (value, access) in enumerate(zip(draft.operands, draft.facts.maps, strict=True)):
+            by_lines = _is_read_by_lines(self.handles.ops[self.number(draft.results[0])], side)
             while (producer := self.producer(value)) and producer.free and producer.name in _READ_THROUGH:
+                if by_lines and _leaves_gaps(self.handles.ops[self.number(value)]):
+                    break
                 access, value = producer.facts.maps[0].of(access), producer.operands[0]
             if not self.is_splat(value):
                 reads.append(Read(value, access, packed=True))
         return tuple(reads)
+
+    def number(self, value: int) -> int:
+        """That of the op which makes a value that is no argument."""
+        number = self.values[value].producer
+        assert number is not None
+        return number
 
     def producer(self, value: int) -> _OpDraft | None:
         number = self.values[value].producer
