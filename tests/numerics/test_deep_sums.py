@@ -52,6 +52,21 @@ def test_sums_longer_than_a_panel(target: str, form: str, depth: int, rows: int,
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
 
 
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("form", ["bmk,bnk->mn", "gbmk,gbnk->gmn", "bmk,bkn->mn"])
+@pytest.mark.parametrize(
+    ("images", "pixels", "rows", "columns"), [(5, 3000, 33, 70), (9, 700, 40, 129), (2, 9001, 130, 40), (3, 5000, 6, 64)]
+)
+def test_sums_over_images_and_pixels(target: str, form: str, images: int, pixels: int, rows: int, columns: int) -> None:
+    """No panel of all images fits the cache: panels are of some of them, or of some pixels of one."""
+    generator = np.random.default_rng(pixels)
+    extents = {"g": 2, "b": images, "k": pixels, "m": rows, "n": columns}
+    x, y = (generator.standard_normal([extents[axis] for axis in part], np.float32) for part in form.split("->")[0].split(","))
+    found = hloom.compile(lambda x, y: jnp.einsum(form, x, y) / 64, x, y, target=target)(x, y)
+    expected = np.einsum(form, x.astype(np.float64), y.astype(np.float64)) / 64
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4)
+
+
 @pytest.mark.parametrize("target", [*TARGETS, *(["cpu"] if host().bf16_dot else [])])
 @pytest.mark.parametrize("depth", [8704, 16400, 33001])
 @pytest.mark.parametrize("form", ["mk,kn->mn", "km,kn->mn"])

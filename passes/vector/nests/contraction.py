@@ -15,7 +15,7 @@ With no loop to vectorise the same code runs with one lane: any reduction body, 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -29,8 +29,8 @@ from hloom.dialects.target import TargetView
 
 from ...common.axes import even_size
 from ...common.contraction import MOST_ROWS, block_registers, block_rows
-from ...common.control_flow import NestBody, either, for_each
-from ...common.linear_index import LinearIndex, least
+from ...common.control_flow import NestBody, either, for_each, nest_each
+from ...common.linear_index import LinearIndex
 from ...common.storage import Storage
 from ...common.strips import STRIP_PIXELS, Strip
 from ...common.tiled_function import size_bound
@@ -46,7 +46,7 @@ from .nests import chunks, lane_count, point_indices, whole_part
 from .next_panel import prefetch_behind
 from .next_rows import prefetch_rows
 from .next_tile import Asked, prefetch_pixels
-from .packing import Scratch, pack, packable, rows_packable, summed
+from .packing import Part, Scratch, pack, packable, rows_packable, summed
 from .partial_sums import PartialSums, added, float_that_is_summed, is_long, steps_together, sum_loops
 from .periods import chunks_together
 from .results import follows_in_registers, store_results
@@ -177,8 +177,9 @@ class _Contraction:
             return
         columns = partial(self._columns, fixed, vector, count)
         deep = steps_inside(self.work, self.jam, self.target) if self.step is None else None
-        steps = STREAMED_ROWS if streaming else part or deep
-        self._in_parts(columns, steps, partial(self._pack, fixed, vector, count) if part else None) if steps else columns()
+        some = STREAMED_ROWS if streaming else deep
+        steps = part if part and not streaming else {self.reduced[0]: some} if some else None
+        self._in_parts(columns, steps, partial(self._pack, fixed, vector, count) if part else None, fixed) if steps else columns()
 
     def _channels(self, vector: int, registers: int) -> None:
         """Emits a loop over chunks of channels, in each over the outer loops: the lines of a tile (channel_chunks.py)."""
@@ -189,10 +190,11 @@ class _Contraction:
         columns = partial(self._chunks, vector, self._chunk(vector, registers), lines)
         deep, some = steps_inside(self.work, self.jam, self.target), lines_inside(self.work, self.jam, self.target)
         self.in_chunks = not (deep or some or self.work.picked)
+        images, *inside = self.reduced
         if some:
-            self._in_lines(columns, some)
+            self._in_parts(columns, {images: 1, inside[0]: some}, None, {})
         elif deep:
-            self._in_parts(columns, deep, None)
+            self._in_parts(columns, {images: deep}, None, {})
         else:
             columns()
 
@@ -220,49 +222,42 @@ class _Contraction:
         widths = [storage.panels.width for storage in self.work.inputs if isinstance(storage, Storage) and storage.panels is not None]
         return count if isinstance(columns, int) and columns % count == 0 else min([count, *widths])
 
-    def _in_parts(self, columns: Callable[[], None], steps: int, packed: Callable[[tuple[LinearIndex, int]], None] | None) -> None:
-        """Splits the first reduced loop into parts of `steps` steps, and sums each part for all columns before the next; `packed`, if
-        given, packs panels of a part. Nothing is prefetched here: the processor itself prefetches so few rows."""
-        depth = self.work.extents[self.reduced[0]]
-        assert isinstance(depth, int)
+    def _in_parts(
+        self, columns: Callable[[], None], steps: Mapping[int, int], packed: Callable[[Part], None] | None, fixed: Mapping[int, LinearIndex]
+    ) -> None:
+        """Splits the last of these reduced loops into parts of so many steps, in each step of those before it, and sums each part for all
+        columns before the next; `packed`, if given, packs panels of a part. Nothing is prefetched here: the processor itself prefetches
+        so few rows."""
+        *before, last = steps
+        count, depth = steps[last], self.work.extents[last]
+        assert isinstance(depth, int) and self.vector is not None
         inputs = [replace(source, ahead=0) if isinstance(source, Storage) else source for source in self.work.inputs]
         self.work = first = replace(self.work, inputs=inputs)
 
-        def part(steps: int, start: LinearIndex) -> None:
-            self.part, self.inside = {self.reduced[0]: (start.value(), (start + steps).value())}, steps
+        def part(outer: list[LinearIndex], count: int, start: LinearIndex) -> None:
+            taken = dict(zip(steps, [*((index, 1) for index in outer), (start, count)]))
+            self.part, self.inside = {d: (at.value(), (at + n).value()) for d, (at, n) in taken.items()}, count
             unpacked = self.work
             if packed is not None:
-                packed((start, steps))
+                packed(taken)
             columns()
             self.work = unpacked
 
-        part(steps, LinearIndex())
+        def parts(begin: int, outer: list[LinearIndex]) -> None:
+            whole = depth - depth % count
+            for_each(begin, whole, count, partial(part, outer, count))
+            if whole < depth:
+                part(outer, depth - whole, LinearIndex(constant=whole))
+
+        if before:
+            store_inits(first, self.vector, self.one, self.captured, fixed)
+        else:
+            part([], count, LinearIndex())
         self.work = replace(first, inits=list(first.outputs), fill=[None])
-        whole = depth - depth % steps
-        for_each(steps, whole, steps, partial(part, steps))
-        if whole < depth:
-            part(depth - whole, LinearIndex(constant=whole))
+        nest_each([self.work.extents[d] for d in before], partial(parts, 0 if before else count))
         self.work, self.part = first, {}
 
-    def _in_lines(self, columns: Callable[[], None], lines: int) -> None:
-        """Splits each image into parts of `lines` lines, and sums each part for all columns before the next."""
-        images, inside, *_ = self.reduced
-        extents, whole = self.work.extents, self.work
-        assert self.vector is not None
-        store_inits(whole, self.vector, self.one, self.captured)
-        inputs = [replace(source, ahead=0) if isinstance(source, Storage) else source for source in whole.inputs]
-        self.work = replace(whole, inputs=inputs, inits=list(whole.outputs), fill=[None])
-
-        def part(image: LinearIndex, line: LinearIndex) -> None:
-            end = least(line + lines, LinearIndex.of(extents[inside]))
-            self.part = {images: (image.value(), (image + 1).value()), inside: (line.value(), end.value())}
-            self.inside = lines
-            columns()
-
-        for_each(0, extents[images], 1, lambda image: for_each(0, extents[inside], lines, partial(part, image)))
-        self.work, self.part = whole, {}
-
-    def _pack(self, fixed: dict[int, LinearIndex], vector: int, chunk: int, part: tuple[LinearIndex, int] | None = None) -> None:
+    def _pack(self, fixed: dict[int, LinearIndex], vector: int, chunk: int, part: Part | None = None) -> None:
         work = self.work
         for number in range(len(work.inputs)):
             if packable(work, number, vector, self.jam, self.target):

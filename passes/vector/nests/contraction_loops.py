@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from hloom.dialects.target import TargetView
 
 from ...common.storage import Storage
@@ -47,11 +49,12 @@ def loop_of_windows(work: Work, target: TargetView) -> int | None:
     return along if together and output is not None and stride_along(work.output_maps[0], output, along) == 1 else None
 
 
-def part_of_panels(work: Work, vector: int, jam: int | None, target: TargetView) -> int | None:
-    """Steps of the first reduced loop for which panels of inputs are packed, where no panel of all steps fits the cache."""
-    first = next((extent for extent, parallel in zip(work.extents, work.parallel) if not parallel), None)
+def part_of_panels(work: Work, vector: int, jam: int | None, target: TargetView) -> dict[int, int] | None:
+    """Steps of the first reduced loops for which panels of inputs are packed, where no panel of all steps fits the cache."""
     found = [panel_steps(work, number, vector, jam, target) for number in range(len(work.inputs))]
-    return min((steps for steps in found if steps is not None and isinstance(first, int) and steps < first), default=None)
+    extents = {d: extent for d, extent in enumerate(work.extents) if isinstance(extent, int) and not work.parallel[d]}
+    parts = [steps for steps in found if steps is not None and any(count < extents.get(d, 0) for d, count in steps.items())]
+    return min(parts, key=lambda steps: prod((extents | steps).values()), default=None)
 
 
 def jam_loop(work: Work, vector: int | None) -> int | None:

@@ -11,7 +11,9 @@ operands, some rows, or some steps of all rows of a tile, before any block goes 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
+from types import MappingProxyType
 
 from hloom.dialects.storage import element_bytes
 from hloom.dialects.target import TargetView
@@ -96,14 +98,15 @@ def _is_contiguous(work: Work, jam: int, summed: int) -> bool:
     return any(stride_along(m, s, jam) != 0 and stride_along(m, s, summed) == 1 for m, s in inputs)
 
 
-def store_inits(work: Work, vector: int, one: int, captured: Captured) -> None:
-    """Stores the initial values where the parts of a sum will be added up, `one` lanes of the loop `vector` at a time at least."""
+def store_inits(work: Work, vector: int, one: int, captured: Captured, fixed: Mapping[int, LinearIndex] = MappingProxyType({})) -> None:
+    """Stores the initial values where the parts of a sum will be added up, `one` lanes of the loop `vector` at a time at least; those of
+    the indices `fixed`."""
     rank = len(work.extents)
-    others = [d for d in range(rank) if work.parallel[d] and d != vector]
+    others = [d for d in range(rank) if work.parallel[d] and d != vector and d not in fixed]
 
     def at(indices: list[LinearIndex]) -> None:
         def chunk(start: LinearIndex, lanes: Lanes) -> None:
-            point = Point(lanes, point_indices(rank, dict(zip(others, indices)), vector, start, lanes), captured)
+            point = Point(lanes, point_indices(rank, {**fixed, **dict(zip(others, indices))}, vector, start, lanes), captured)
             point.store(work, 0, point.init(work, 0))
 
         chunks(work.extents[vector], one, one, chunk)

@@ -10,13 +10,14 @@ page and a cache set of its own), and must be transposed when the vector loop is
     B[n, K - k] → P[K - k, n]     what a transposition reads backwards: copied as it lies, the rows of the copy are read from the last on
 
 What is read may lie within a wider dimension, as the columns h * 64 + k of one head of many do. A kernel packs a panel of its inputs once
-for all tiles in a row that read the same one. Of a sum that is too long for the cache it packs the panel of some steps after the other.
+for all tiles in a row that read the same one. Of a sum that is too long for the cache it packs the panel of some steps after the other; over
+images and pixels that of some images, or of some pixels of one.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import prod
@@ -51,6 +52,8 @@ _NOWHERE = -(1 << 62)
 """An address that no panel begins at: zeros around an operand let one begin a little before it."""
 
 Scratch = Callable[[tuple[int, ...], ir.Type], Storage]
+Part = Mapping[int, tuple[LinearIndex, int]]
+"""Of some loops, where their steps begin, and how many there are."""
 
 
 def packable(work: Work, number: int, vector: int, jam: int | None, target: TargetView) -> bool:
@@ -83,8 +86,9 @@ def _panel_bytes(work: Work, number: int, vector: int, target: TargetView) -> in
     return prod(outer) * -(-steps // unit) * unit * -(-width // lanes) * lanes * element_bytes(storage.element)
 
 
-def panel_steps(work: Work, number: int, vector: int, jam: int | None, target: TargetView) -> int | None:
-    """How many steps of the first summed loop a panel of input `number` has; None where it is not packed."""
+def panel_steps(work: Work, number: int, vector: int, jam: int | None, target: TargetView) -> dict[int, int] | None:
+    """How many steps of the first summed loop a panel of input `number` has, or of each of the first ones, if the cache does not hold all
+    that one step of the first has; None where it is not packed."""
     storage, m = work.inputs[number], work.maps[number]
     if not isinstance(storage, Storage) or jam is None or size_bound(work.extents[jam]) < LEAST_ROWS:
         return None
@@ -98,13 +102,25 @@ def panel_steps(work: Work, number: int, vector: int, jam: int | None, target: T
     far = steps[reduced[-1]] * element_bytes(storage.element) >= FAR_BYTES
     loops = [(steps[d], n) for d, n in zip([*reduced, vector], [*extents, size_bound(whole_extent(work, number, vector))])]
     known = _apart(loops) or (steps[vector] > 1 and not any(storage.bounds) and _few_copies(loops))
-    fits = _panel_bytes(work, number, vector, target) <= target.tile_bytes // 2
-    if not known or (steps[vector] == 1 and fits and not far):
+    size, room = _panel_bytes(work, number, vector, target), target.tile_bytes // 2
+    if not known or (steps[vector] == 1 and size <= room and not far):
         return None
-    if fits:
-        return extents[0]
-    long = len(reduced) == 1 and loop_outside(work) == reduced[0] and extents[0] == work.extents[reduced[0]]
-    return PANEL_STEPS if long and (steps[vector] != 1 or steps_inside(work, jam, target) is None) else None
+    if size <= room:
+        return {reduced[0]: extents[0]}
+    long = loop_outside(work) == reduced[0] and extents[0] == work.extents[reduced[0]]
+    if not long or (steps[vector] == 1 and steps_inside(work, jam, target) is not None):
+        return None
+    return _steps_in(room, size, list(zip(reduced, extents)))
+
+
+def _steps_in(room: int, size: int, loops: list[tuple[int, int]]) -> dict[int, int]:
+    """Steps of which the panel has room, of `size` bytes for all steps of these loops (dim, extent)."""
+    (first, extent), *others = loops
+    if not others:
+        return {first: min(PANEL_STEPS, extent)}
+    if together := room // (size // extent):
+        return {first: together}
+    return {first: 1, **_steps_in(room, size // extent, others)}
 
 
 def transposed(work: Work, number: int, vector: int, least: int) -> int | None:
@@ -163,19 +179,20 @@ def pack(
     lanes: int,
     scratch: Scratch,
     target: TargetView,
-    part: tuple[LinearIndex, int] | None = None,
+    part: Part | None = None,
     chunk: int | None = None,
 ) -> Work:
     """Emits the copy of input `number`, of the loops `along` and `vector`, for the indices `fixed` of the others; the work that reads the
-    copy. The extents of all but the last two loops are known. `part`: where steps of the first loop begin, and how many; these alone.
+    copy. The extents of all but the last two loops are known. `part`: these steps alone.
     `chunk`: of so many columns at once it is read from front to back; wider copies are panels of these, one behind the other."""
     storage, m = work.inputs[number], work.maps[number]
     assert isinstance(storage, Storage)
     steps = _steps(m, storage)
     assert steps is not None
     extents, columns = [whole_extent(work, number, d) for d in along], whole_extent(work, number, vector)
-    if part is not None:
-        fixed, extents = {**fixed, along[0]: part[0]}, [part[1], *extents[1:]]
+    taken = {d: steps for d, steps in (part or {}).items() if d in along}
+    fixed = {**fixed, **{d: start for d, (start, _) in taken.items()}}
+    extents = [taken[d][1] if d in taken else extent for d, extent in zip(along, extents)]
     outer_extents = [size_bound(extent) for extent in extents[:-1]]
     width = -(-size_bound(columns) // lanes) * lanes
     square = lanes if steps[vector] != 1 else 1
@@ -210,7 +227,9 @@ def pack(
         nest_each(outer_extents, at)
     inputs, maps = list(work.inputs), list(work.maps)
     packed = _from_the_last_row(packed, extents[-1]) if backwards else packed
-    first = packed.offset if part is None else packed.offset - part[0] * packed.strides[0]
+    first = packed.offset
+    for d, (begin, _) in taken.items():
+        first = first - begin * packed.strides[along.index(d)]
     inputs[number] = replace(packed, offset=first, sizes=(*extents, columns))
     maps[number] = ir.AffineMap.get(m.n_dims, 0, [ir.AffineDimExpr.get(d) for d in (*along, vector)])
     return replace(work, inputs=inputs, maps=maps)

@@ -389,3 +389,41 @@ func.func private @transposed(%x: tensor<64x64xf32>, %b: tensor<64xf32>) -> tens
   }
   return %t : tensor<64x64xf32>
 }
+
+// -----
+
+// A sum over images and pixels, along which both operands lie: no panel of an image's pixels fits the cache. It is packed for 512 of
+// them after the other, and the results, which begin as zeros, wait in memory.
+// CHECK-LABEL: func.func private @pixels(
+// CHECK: %[[PANEL:.*]] = memref.alloca() {{.*}} : memref<32768xf32>
+// CHECK: scf.for %[[IMAGE:.*]] = %c0 to %c3 step %c1 {
+// CHECK: scf.for %[[P:.*]] = %c0 to %c3072 step %c512 {
+// CHECK: vector.store %{{.*}}, %[[PANEL]]
+// CHECK: scf.for %{{.*}} = %[[IMAGE]] to
+// CHECK-NEXT: scf.for %{{.*}} = %[[P]] to
+// CHECK: vector.load %[[PANEL]]
+// CHECK: scf.for %{{.*}} = %c3072 to %c3136 step %c1
+// CHECK: return
+#a = affine_map<(m, n, b, k) -> (b, m, k)>
+#b = affine_map<(m, n, b, k) -> (b, n, k)>
+#c = affine_map<(m, n, b, k) -> (m, n)>
+module attributes {hloom.target = {vector_bits = 512 : i64, vector_registers = 32 : i64, l2_bytes = 1048576 : i64, llc_bytes = 1048576 : i64}} {
+  func.func private @pixels(%x: tensor<3x32x3136xf32>, %y: tensor<3x64x3136xf32>) -> tensor<32x64xf32> attributes {hloom.kind = "matmul"} {
+    %zero = arith.constant 0.0 : f32
+    %e = tensor.empty() : tensor<32x64xf32>
+    %r = scf.forall (%i) = (0) to (1) step (1) shared_outs(%o = %e) -> (tensor<32x64xf32>) {
+      %f = linalg.fill ins(%zero : f32) outs(%o : tensor<32x64xf32>) -> tensor<32x64xf32>
+      %t = linalg.generic {indexing_maps = [#a, #b, #c], iterator_types = ["parallel", "parallel", "reduction", "reduction"]}
+        ins(%x, %y : tensor<3x32x3136xf32>, tensor<3x64x3136xf32>) outs(%f : tensor<32x64xf32>) {
+      ^bb0(%a: f32, %b: f32, %c: f32):
+        %0 = arith.mulf %a, %b : f32
+        %1 = arith.addf %c, %0 : f32
+        linalg.yield %1 : f32
+      } -> tensor<32x64xf32>
+      scf.forall.in_parallel {
+        tensor.parallel_insert_slice %t into %o[0, 0] [32, 64] [1, 1] : tensor<32x64xf32> into tensor<32x64xf32>
+      }
+    }
+    return %r : tensor<32x64xf32>
+  }
+}
