@@ -10,8 +10,8 @@ page and a cache set of its own), and must be transposed when the vector loop is
     B[n, K - k] → P[K - k, n]     what a transposition reads backwards: copied as it lies, the rows of the copy are read from the last on
 
 What is read may lie within a wider dimension, as the columns h * 64 + k of one head of many do. A kernel packs a panel of its inputs once
-for all tiles in a row that read the same one. Of a sum that is too long for the cache it packs the panel of some steps after the other; over
-images and pixels that of some images, or of some pixels of one.
+for all tiles in a row that read the same one. Of a sum that is too long for the cache it packs the panel of some steps after the other;
+over images and pixels that of some images, or of some pixels of one.
 """
 
 from __future__ import annotations
