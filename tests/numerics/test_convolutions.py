@@ -458,6 +458,19 @@ def test_branches_share_weights(bound, side):
         np.testing.assert_allclose(found, factor * expected, rtol=2e-5, atol=4e-5)
 
 
+@pytest.mark.parametrize("images", [4, 8])
+@pytest.mark.parametrize("target", TARGETS)
+def test_gradients_by_weights_of_as_many_images_as_features(target, images):
+    """A sum over images looks like one over the channels of a group, whose loop is unrolled with the one inside it."""
+    layer = Layer((14, 15), 16 * images, 8 * images, (1, 1), groups=8, batch=images)
+    x, w = layer.arrays()
+    z = np.asarray(layer.apply(x, w))
+    found = hloom.compile(lambda x, w, z: jax.vjp(partial(layer.apply, x), w)[1](z)[0], x, w, z, target=target)(x, w, z)
+    with jax.enable_x64(True):
+        exact = jax.vjp(partial(layer.apply, x.astype(np.float64)), w.astype(np.float64))[1](z.astype(np.float64))[0]
+    np.testing.assert_allclose(found, exact, rtol=0, atol=2e-5 * float(np.abs(exact).max()))
+
+
 def test_gradients_by_weights():
     """Images and pixels are summed, those of several images one after the other."""
     arrays = [layer.arrays() for layer in GRADIENTS]

@@ -76,13 +76,15 @@ def lines_inside(work: Work, jam: int | None, target: TargetView) -> int | None:
 
 
 def loop_outside(work: Work) -> int | None:
-    """The first reduced loop of a product, which may run in parts outside the blocks of results. None where it moves a window."""
+    """The first reduced loop of a product, which may run in parts outside the blocks of results. None where it moves a window, or tells
+    which elements lanes pick: it is unrolled then."""
     first = next((d for d, parallel in enumerate(work.parallel) if not parallel), None)
     if first is None or len(work.outputs) != 1:
         return None
     extent = work.extents[first]
     moves_window = any(first in used_dims(e) and dim_position(e) is None for m in work.maps for e in m.results)
-    return None if moves_window or not isinstance(extent, int) or extent == 1 else first
+    unrolled = any(picked.loop == first for picked in work.picked.values())
+    return None if moves_window or unrolled or not isinstance(extent, int) or extent == 1 else first
 
 
 def _reads_again(work: Work, jam: int, depth: int, target: TargetView) -> bool:

@@ -7,7 +7,8 @@ shuffle. The loop over k is unrolled with the taps of a line in it: all of these
 A block has as many rows as registers hold with their pixels, where a window reaches into padding.
 
 Must hold: groups and features lie in one piece in weights and result; a group has as many channels as features, a number that divides the
-lanes. Declined: works that follow and have their elements otherwise.
+lanes. Declined: works that follow and have their elements otherwise; loops too long to be unrolled, as the pixels of a gradient are, whose
+images may be as many as a group has features.
 """
 
 from __future__ import annotations
@@ -21,8 +22,12 @@ from hloom.dialects.target import TargetView
 
 from ...common.linear_index import linear_form
 from ...common.storage import Storage
+from ...common.tiled_function import size_bound
 from .contraction_loops import jam_loop
 from .work import Picked, Work
+
+_MOST_STEPS = 256
+"""Of the loop over channels and of that in it, which are unrolled."""
 
 _Place = tuple[ir.AffineMap, Storage | ir.Value | None]
 
@@ -48,8 +53,10 @@ class LaneGroups:
         for channel in (d for d in range(len(work.extents)) if d not in (group, group + 1)):
             found = LaneGroups(group, channel, width)
             if read == [{group: width, channel: 1}] and work.extents[channel] == width and (joined := found.joined(work)) is not None:
-                unrolled = not work.parallel[channel] or jam_loop(joined, found.lane) == joined.picked[0].loop
-                return found if unrolled else None
+                if work.parallel[channel]:
+                    return found if jam_loop(joined, found.lane) == joined.picked[0].loop else None
+                steps = width * size_bound(joined.extents[-1])
+                return found if steps <= _MOST_STEPS else None
         return None
 
     @property
