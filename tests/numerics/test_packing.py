@@ -10,6 +10,7 @@ from guards import SIDES, guarded
 import hloom
 from hloom.compiler.compile import Compilation
 from hloom.compiler.frontend import load_program
+from hloom.compiler.target import load_target
 from hloom.runtime.executable import Executable
 
 
@@ -229,3 +230,17 @@ def test_both_operands_are_parts_of_one_argument(kind):
     for side in SIDES:
         with guarded(side):
             np.testing.assert_array_equal(hloom.compile(text)(x), (a @ b.T).astype(element))
+
+
+@pytest.mark.parametrize("cores", [1, 2, 16])
+@pytest.mark.parametrize(("rows", "depth", "columns"), [(40, 4096, 4096), (63, 3136, 3136), (33, 4096, 11008), (20, 16384, 3000)])
+def test_a_panel_of_many_columns_has_as_few_steps_as_the_cache_has_room_for(rows: int, depth: int, columns: int, cores: int) -> None:
+    """The fewer cores, the more columns has a tile; what a kernel keeps on the stack is checked."""
+    target = load_target("cpu-avx512").with_entries({"cores": cores, "l2_bytes": 2 << 20, "llc_bytes": 32 << 20})
+    x, w, y = (f"tensor<{m}x{n}xf32>" for m, n in ((rows, depth), (columns, depth), (rows, columns)))
+    text = f"""
+      func.func @main(%x: {x}, %w: {w}) -> {y} {{
+        %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : ({x}, {w}) -> {y}
+        return %0 : {y}
+      }}"""
+    Compilation(load_program(text), target).to("vector")

@@ -110,17 +110,16 @@ def panel_steps(work: Work, number: int, vector: int, jam: int | None, target: T
     long = loop_outside(work) == reduced[0] and extents[0] == work.extents[reduced[0]]
     if not long or (steps[vector] == 1 and steps_inside(work, jam, target) is not None):
         return None
-    return _steps_in(room, size, list(zip(reduced, extents)))
+    return _steps_in(room, size, list(zip(reduced, extents)), work.lanes(target))
 
 
-def _steps_in(room: int, size: int, loops: list[tuple[int, int]]) -> dict[int, int]:
-    """Steps of which the panel has room, of `size` bytes for all steps of these loops (dim, extent)."""
+def _steps_in(room: int, size: int, loops: list[tuple[int, int]], lanes: int) -> dict[int, int]:
+    """Steps of which the panel has room, of `size` bytes for all steps of these loops (dim, extent); of the last loop whole squares."""
     (first, extent), *others = loops
+    together = room // max(1, size // extent)
     if not others:
-        return {first: min(PANEL_STEPS, extent)}
-    if together := room // (size // extent):
-        return {first: together}
-    return {first: 1, **_steps_in(room, size // extent, others)}
+        return {first: min(PANEL_STEPS, extent, max(lanes, together // lanes * lanes))}
+    return {first: together} if together else {first: 1, **_steps_in(room, size // extent, others, lanes)}
 
 
 def transposed(work: Work, number: int, vector: int, least: int) -> int | None:
