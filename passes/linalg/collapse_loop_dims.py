@@ -280,7 +280,7 @@ def _is_cut(value: ir.Value, dim: int, following: int) -> bool:
     """Whether `value` is a slice whose elements along `following` do not lie beside those of the next index of `dim`; or has zeros."""
     if (pad := producer(value, "tensor.pad")) is not None:
         around = list(zip(integers(pad, "static_low"), integers(pad, "static_high")))
-        return any(map(any, around[dim : following + 1]))
+        return any(map(any, around[dim : following + 1])) or _is_cut(pad.operands[0], dim, following)
     strides = _strides(value)
     return strides is None or strides[dim] != strides[following] * shape_of(value)[following]
 

@@ -329,6 +329,36 @@ func.func @one_tap_padded(%x: tensor<12x7x9xf32>, %w: tensor<3x5x4x1x3xf32>) -> 
 
 // -----
 
+// Declined: Of a part of the columns, with zeros around its lines, neighbours of a line are no neighbours of the next.
+// CHECK-LABEL: func.func @columns_cut_off
+// CHECK: linalg.generic
+// CHECK-SAME: iterator_types = ["parallel", "parallel", "reduction", "reduction"]
+// CHECK-SAME: ins(%{{.*}}, %{{.*}} : tensor<7x3x192xf32>, tensor<3x192x64xf32>)
+func.func @columns_cut_off(%x: tensor<5x3x4x64xf32>, %w: tensor<3x3x64x64xf32>) -> tensor<7x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %s = tensor.extract_slice %x[0, 0, 0, 0] [5, 3, 3, 64] [1, 1, 1, 1] : tensor<5x3x4x64xf32> to tensor<5x3x3x64xf32>
+  %p = tensor.pad %s low[1, 0, 0, 0] high[1, 0, 0, 0] {
+  ^bb0(%a: index, %b: index, %c: index, %d: index):
+    tensor.yield %zero : f32
+  } : tensor<5x3x3x64xf32> to tensor<7x3x3x64xf32>
+  %e = tensor.empty() : tensor<7x64xf32>
+  %0 = linalg.fill ins(%zero : f32) outs(%e : tensor<7x64xf32>) -> tensor<7x64xf32>
+  %1 = linalg.generic {indexing_maps = [
+    affine_map<(d0, d1, d2, d3, d4) -> (d0, d2, d3, d4)>,
+    affine_map<(d0, d1, d2, d3, d4) -> (d2, d3, d4, d1)>,
+    affine_map<(d0, d1, d2, d3, d4) -> (d0, d1)>],
+    iterator_types = ["parallel", "parallel", "reduction", "reduction", "reduction"]}
+    ins(%p, %w : tensor<7x3x3x64xf32>, tensor<3x3x64x64xf32>) outs(%0 : tensor<7x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %2 = arith.mulf %a, %b : f32
+    %3 = arith.addf %sum, %2 : f32
+    linalg.yield %3 : f32
+  } -> tensor<7x64xf32>
+  return %1 : tensor<7x64xf32>
+}
+
+// -----
+
 // Two reshapes of an argument are one tensor, whose loops both sums keep apart for the mean of each channel.
 // CHECK-LABEL: func.func @two_sums
 // CHECK-COUNT-2: iterator_types = ["reduction", "parallel", "parallel", "reduction"]
