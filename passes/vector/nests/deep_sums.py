@@ -82,9 +82,13 @@ def loop_outside(work: Work) -> int | None:
     if first is None or len(work.outputs) != 1:
         return None
     extent = work.extents[first]
-    moves_window = any(first in used_dims(e) and dim_position(e) is None for m in work.maps for e in m.results)
     unrolled = any(picked.loop == first for picked in work.picked.values())
-    return None if moves_window or unrolled or not isinstance(extent, int) or extent == 1 else first
+    return None if moves_window(work, first) or unrolled or not isinstance(extent, int) or extent == 1 else first
+
+
+def moves_window(work: Work, loop: int) -> bool:
+    """Whether a loop shares an index of an operand with another."""
+    return any(loop in used_dims(e) and dim_position(e) is None for m in work.maps for e in m.results)
 
 
 def _reads_again(work: Work, jam: int, depth: int, target: TargetView) -> bool:

@@ -38,7 +38,7 @@ from ...common.storage import Panels, Storage
 from ...common.tiled_function import size_bound
 from ...common.vectors import vector_of
 from .body import LanesBody
-from .deep_sums import loop_outside, steps_inside
+from .deep_sums import loop_outside, moves_window, steps_inside
 from .lanes import Lanes
 from .nests import chunks, masked_chunks
 from .work import Work, stride_along
@@ -110,7 +110,8 @@ def panel_steps(work: Work, number: int, vector: int, jam: int | None, target: T
     long = loop_outside(work) == reduced[0] and extents[0] == work.extents[reduced[0]]
     if not long or (steps[vector] == 1 and steps_inside(work, jam, target) is not None):
         return None
-    return _steps_in(room, size, list(zip(reduced, extents)), work.lanes(target))
+    found = _steps_in(room, size, list(zip(reduced, extents)), work.lanes(target))
+    return None if any(moves_window(work, loop) for loop in found) else found
 
 
 def _steps_in(room: int, size: int, loops: list[tuple[int, int]], lanes: int) -> dict[int, int]:
