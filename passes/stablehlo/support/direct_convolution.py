@@ -60,9 +60,9 @@ def direct_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
     alone = conv.input[1] == conv.groups == features or conv.input[0] == batch_groups == features
     if alone or shares_lanes(op, conv, target):
         return conv if features >= lanes else None
+    each, floats = features // (conv.groups * batch_groups), isinstance(element_of(op.operands[0]), ir.FloatType)
     if batch_groups > 1:
-        return conv if _is_by_depth_on_tiles(op, conv, batch_groups) else None
-    each, floats = features // conv.groups, isinstance(element_of(op.operands[0]), ir.FloatType)
+        return conv if _is_by_depth_on_tiles(op, conv, batch_groups) or (floats and each >= lanes) else None
     if suits_tiles(op, conv):
         return conv
     few = floats and (conv.groups == 1 or each >= _FEWEST_FEATURES)

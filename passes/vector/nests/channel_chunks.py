@@ -49,7 +49,7 @@ def registers_of_channels(work: Work, vector: int | None, jam: int | None, targe
     if not all(isinstance(s, Storage) and stride_along(m, s, vector) == 1 for m, s in zip(work.maps, work.inputs)):
         return None
     assert isinstance(pixels, Storage) and isinstance(weights, Storage)
-    if steps_inside(work, jam, target) is not None and _reads_again(work, vector, jam):
+    if steps_inside(work, jam, target) is not None and reads_again(work, vector, jam):
         return _registers_of_images(work, jam, target)
     found = _window(work, pixels, jam) if stride_along(work.maps[1], weights, jam) == 0 else None
     if found is None:
@@ -70,7 +70,7 @@ def registers_of_channels(work: Work, vector: int | None, jam: int | None, targe
     return registers if registers < block_registers(target, 1) else None
 
 
-def _reads_again(work: Work, vector: int, jam: int) -> bool:
+def reads_again(work: Work, vector: int, jam: int | None) -> bool:
     """Whether a loop of results is outside the columns: what is summed is read for each of its steps."""
     return any(
         alone and size_bound(extent) > 1 for d, (alone, extent) in enumerate(zip(work.parallel, work.extents)) if d not in (vector, jam)

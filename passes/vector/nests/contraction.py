@@ -35,11 +35,12 @@ from ...common.storage import Storage
 from ...common.strips import STRIP_PIXELS, Strip
 from ...common.tiled_function import size_bound
 from .body import Captured
-from .channel_chunks import LEAST_SUMS, registers_of_channels
+from .channel_chunks import LEAST_SUMS, reads_again, registers_of_channels
 from .contraction_loops import jam_loop, part_of_panels
 from .deep_sums import lines_inside, steps_inside, store_inits
 from .dense_blocks import is_dense_block
 from .few_rows import STREAMED_ROWS, is_shallow, streams
+from .image_copies import copied_images, copy_image
 from .lanes import Lanes, Rep
 from .near_panel import prefetch_near
 from .nests import chunks, lane_count, point_indices, whole_part
@@ -150,6 +151,8 @@ class _Contraction:
             self._over_outer(lambda fixed: self._rows(fixed, LinearIndex(), Lanes(1)))
         elif registers is not None:
             self._channels(self.vector, registers)
+        elif self.step is None and self._goes_over_images(self.vector):
+            self._images(self.vector)
         else:
             self._over_outer(partial(self._product, self.vector))
 
@@ -197,6 +200,23 @@ class _Contraction:
             self._in_parts(columns, {images: deep}, None, {})
         else:
             columns()
+
+    def _goes_over_images(self, vector: int) -> bool:
+        """Whether all results are summed of one image before the next: each tap reads it again, as it lies."""
+        packed = any(packable(self.work, number, vector, self.jam, self.target) for number in range(len(self.work.inputs)))
+        return steps_inside(self.work, self.jam, self.target) == 1 and not packed and reads_again(self.work, vector, self.jam)
+
+    def _images(self, vector: int) -> None:
+        """Emits a loop over images, in each over the outer loops."""
+        images, count = self.reduced[0], self._chunk(vector, block_registers(self.target, len(self.work.outputs)))
+        columns = partial(self._over_outer, lambda fixed: self._columns(fixed, vector, count))
+        self._in_parts(columns, {images: 1}, partial(self._copy_images, images), {})
+
+    def _copy_images(self, images: int, part: Part) -> None:
+        """Copies what lies far apart of the one image of a part (image_copies.py)."""
+        (image, _), lanes = part[images], self.work.lanes(self.target)
+        for number in copied_images(self.work, images, self.target):
+            self.work = copy_image(self.work, number, image, lanes, self.scratch)
 
     def _strips(self, strip: Strip) -> None:
         """Emits loops over strips of pixels, in each over all lines, in each over all chunks of channels."""
