@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 from torch_mlir import ir
 
+from hloom.dialects.target import target_of
+
 from ...common.init_function import known_values
 from ...common.rewriting import around, integer, integers, padding_pairs, producer, value_of
 from ..support import build
 from ..support.dimensions import ConvDims
+from ..support.direct_convolution import direct_convolution
 from ..support.driver import Rule
 
 _MORE = 2
@@ -24,7 +27,8 @@ def _whole_window(op: ir.Operation) -> list[ir.Value] | None:
     dims, (x, weights) = ConvDims.of(op), op.operands
     rank = len(dims.spatial[0])
     shape, taps = build.shape_of(op.results[0]), [build.shape_of(weights)[d] for d in dims.spatial[1]]
-    grouped = integer(op, "feature_group_count") * integer(op, "batch_group_count") > 1
+    batch_groups = integer(op, "batch_group_count")
+    grouped = integer(op, "feature_group_count") > 1 or (batch_groups > 1 and not _are_products(op))
     if not rank or grouped or any(shape[d] != 1 for d in dims.spatial[2]) or not set(integers(op, "lhs_dilation")) <= {1}:
         return None
     starts, limits, steps = [0] * (rank + 2), build.shape_of(x), [1] * (rank + 2)
@@ -37,8 +41,40 @@ def _whole_window(op: ir.Operation) -> list[ir.Value] | None:
         first[place], last[place] = read[0], read[-1] + 1
         starts[d], limits[d], steps[d] = read[0] * step - low, read[-1] * step - low + 1, step
     part = build.slice_(dims.unreversed(op), first, last)
+    if batch_groups > 1:
+        return [_products(op, dims, _sliced(x, starts, limits, steps), part, batch_groups)]
     sides = [(_sliced(x, starts, limits, steps), dims.second[0], dims.spatial[0]), (part, dims.first[1], dims.spatial[1])]
     return [build.reshape(_product(op, sides if dims.first[2] < dims.second[2] else sides[::-1]), shape)]
+
+
+def _are_products(op: ir.Operation) -> bool:
+    """Whether groups of the batch are worth products of their own."""
+    target = target_of(op)
+    return target.kind == "cpu" and direct_convolution(op, target) is None
+
+
+def _products(op: ir.Operation, dims: ConvDims, x: ir.Value, dy: ir.Value, groups: int) -> ir.Value:
+    """The products of all groups; the longer side of each has its columns, since lanes run along these."""
+    rows, columns = (dims.first[0], dims.second[0], dims.spatial[0]), (dims.second[1], dims.first[1], dims.spatial[1])
+    sides = [(_split(value, split, groups), split, (feature, *spatial)) for value, (split, feature, spatial) in ((x, rows), (dy, columns))]
+    channels, features = (build.shape_of(value)[split + 1] for value, split, _ in sides)
+    order = [0, 1] if features >= channels else [1, 0]
+    (left, right), batch = [sides[n] for n in order], [sides[n][1] for n in order]
+    summed = [[d + (d > split) for d in along] for _, split, along in (left, right)]
+    attributes = {name: op.attributes[name] for name in ("precision_config",) if name in op.attributes}
+    attributes["dot_dimension_numbers"] = build.dot_dimensions(batch[:1], batch[1:], *summed)
+    lengths = [(channels, features)[n] for n in order]
+    kind = build.tensor([groups, *lengths], build.element_of(op.results[0]))
+    made = value_of("stablehlo.dot_general", kind, [left[0], right[0]], **attributes)
+    channel, feature = 1 + order.index(0), 1 + order.index(1)
+    turned = [channel, 0, feature] if dims.first[2] < dims.second[2] else [0, feature, channel]
+    return build.reshape(build.transpose(made, turned), build.shape_of(op.results[0]))
+
+
+def _split(value: ir.Value, dim: int, groups: int) -> ir.Value:
+    """A value with a dimension of groups before this one."""
+    shape = build.shape_of(value)
+    return build.reshape(value, [*shape[:dim], groups, shape[dim] // groups, *shape[dim + 1 :]])
 
 
 def _sliced(x: ir.Value, starts: list[int], limits: list[int], steps: list[int]) -> ir.Value:

@@ -62,7 +62,8 @@ def direct_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
         return conv if features >= lanes else None
     each, floats = features // (conv.groups * batch_groups), isinstance(element_of(op.operands[0]), ir.FloatType)
     if batch_groups > 1:
-        return conv if _is_by_depth_on_tiles(op, conv, batch_groups) or (floats and each >= lanes) else None
+        several = floats and each >= lanes and prod(conv.output[2:]) > 1
+        return conv if several or _is_by_depth_on_tiles(op, conv, batch_groups) else None
     if suits_tiles(op, conv):
         return conv
     few = floats and (conv.groups == 1 or each >= _FEWEST_FEATURES)

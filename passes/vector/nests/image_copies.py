@@ -39,7 +39,7 @@ def copied_images(work: Work, images: int, target: TargetView) -> list[int]:
     """The inputs whose images, of which the loop `images` tells the number, are worth a copy."""
     found = [number for number, storage in enumerate(work.inputs) if isinstance(storage, Storage) and _has_gaps(work, number, images, target)]
     room = sum(_image_bytes(storage) for storage in (work.inputs[number] for number in found) if isinstance(storage, Storage))
-    return found if room <= target.tile_bytes // 2 else []
+    return found if room <= target.tile_bytes else []
 
 
 def _has_gaps(work: Work, number: int, images: int, target: TargetView) -> bool:
