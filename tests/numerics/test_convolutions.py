@@ -223,6 +223,17 @@ GRADIENTS = [
     Layer((69, 54), 24, 24, (5, 3), padding=((2, 1), (0, 1)), batch=2, groups=24, stride=2, first=False),
     Layer((45, 33), 48, 48, (7, 7), batch=2, groups=48, first=False),
     Layer((37, 60), 32, 32, (3, 3), padding=around(1), batch=2, groups=8, first=False),
+    # groups whose pixels lie apart, copied image by image
+    Layer((15, 13), 24, 64, (3, 3), padding=around(1), batch=3, groups=2),
+    Layer((17, 16), 96, 96, (3, 2), padding=((2, 0), (0, 1)), batch=2, groups=3, stride=2, first=False),
+    Layer((31, 33), 32, 160, (5, 5), padding=around(4), dilation=2, batch=3, groups=4, first=False),
+    Layer((300,), 10, 100, (2,), batch=4, groups=2),
+    Layer((5, 9, 8), 32, 64, (2, 2, 2), padding=around(1, 3), batch=2, groups=2, first=False),
+    # groups of which each is a product
+    Layer((9, 14), 80, 24, (1, 1), batch=3, groups=4),
+    Layer((9, 14), 80, 24, (1, 1), batch=3, groups=4, stride=2, first=False),
+    Layer((13, 12), 12, 96, (1, 1), batch=2, groups=3, first=False),
+    Layer((12, 12), 6, 96, (1, 1), padding=around(1), batch=2, groups=3),
 ]
 
 
@@ -471,7 +482,8 @@ def test_gradients_by_weights_of_as_many_images_as_features(target, images):
     np.testing.assert_allclose(found, exact, rtol=0, atol=2e-5 * float(np.abs(exact).max()))
 
 
-def test_gradients_by_weights():
+@pytest.mark.parametrize("target", TARGETS)
+def test_gradients_by_weights(target):
     """Images and pixels are summed, those of several images one after the other."""
     arrays = [layer.arrays() for layer in GRADIENTS]
     xs, ws = [x for x, _ in arrays], [w for _, w in arrays]
@@ -484,7 +496,7 @@ def test_gradients_by_weights():
     inputs = [array for each in zip(xs, ws, zs) for array in each]
     with jax.enable_x64(True):
         expected = jax.jit(program)(*(array.astype(np.float64) for array in inputs))
-    found = hloom.compile(program, *inputs, target="cpu-avx2")(*inputs)
+    found = hloom.compile(program, *inputs, target=target)(*inputs)
     for layer, result, exact in zip(GRADIENTS, found, expected, strict=True):
         scale = float(np.abs(exact).max())
         np.testing.assert_allclose(result, exact, rtol=0, atol=2e-5 * scale, err_msg=str(layer))

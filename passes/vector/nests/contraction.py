@@ -40,7 +40,7 @@ from .contraction_loops import jam_loop, part_of_panels
 from .deep_sums import lines_inside, steps_inside, store_inits
 from .dense_blocks import is_dense_block
 from .few_rows import STREAMED_ROWS, is_shallow, streams
-from .image_copies import copied_images, copy_image
+from .image_copies import copied_images, copy_image, room_for_image
 from .lanes import Lanes, Rep
 from .near_panel import prefetch_near
 from .nests import chunks, lane_count, point_indices, whole_part
@@ -210,13 +210,13 @@ class _Contraction:
         """Emits a loop over images, in each over the outer loops."""
         images, count = self.reduced[0], self._chunk(vector, block_registers(self.target, len(self.work.outputs)))
         columns = partial(self._over_outer, lambda fixed: self._columns(fixed, vector, count))
-        self._in_parts(columns, {images: 1}, partial(self._copy_images, images), {})
+        copies = {n: room_for_image(self.work, n, self.scratch) for n in copied_images(self.work, images, self.target)}
 
-    def _copy_images(self, images: int, part: Part) -> None:
-        """Copies what lies far apart of the one image of a part (image_copies.py)."""
-        (image, _), lanes = part[images], self.work.lanes(self.target)
-        for number in copied_images(self.work, images, self.target):
-            self.work = copy_image(self.work, number, image, lanes, self.scratch)
+        def copied(part: Part) -> None:
+            for number, copy in copies.items():
+                self.work = copy_image(self.work, number, part[images][0], copy, self.one)
+
+        self._in_parts(columns, {images: 1}, copied, {})
 
     def _strips(self, strip: Strip) -> None:
         """Emits loops over strips of pixels, in each over all lines, in each over all chunks of channels."""

@@ -37,7 +37,9 @@ _APART = 2
 
 def copied_images(work: Work, images: int, target: TargetView) -> list[int]:
     """The inputs whose images, of which the loop `images` tells the number, are worth a copy."""
-    found = [number for number, storage in enumerate(work.inputs) if isinstance(storage, Storage) and _has_gaps(work, number, images, target)]
+    found = [
+        number for number, storage in enumerate(work.inputs) if isinstance(storage, Storage) and _has_gaps(work, number, images, target)
+    ]
     room = sum(_image_bytes(storage) for storage in (work.inputs[number] for number in found) if isinstance(storage, Storage))
     return found if room <= target.tile_bytes else []
 
@@ -59,13 +61,18 @@ def _image_bytes(storage: Storage) -> int:
     return prod(map(size_bound, storage.sizes[1:])) * element_bytes(storage.element)
 
 
-def copy_image(work: Work, number: int, image: LinearIndex, lanes: int, scratch: Scratch) -> Work:
-    """Emits the copy of one image of an input, but for the zeros around it; the work that reads the copy as each of its images."""
+def room_for_image(work: Work, number: int, scratch: Scratch) -> Storage:
+    """Room for one image of an input, seen as each of its images."""
     storage = work.inputs[number]
     assert isinstance(storage, Storage)
     sizes = tuple(map(size_bound, storage.sizes[1:]))
-    buffer = scratch(sizes, storage.element)
-    copy = replace(buffer, strides=(0, *row_major(sizes)), sizes=storage.sizes, bounds=storage.bounds)
+    return replace(scratch(sizes, storage.element), strides=(0, *row_major(sizes)), sizes=storage.sizes, bounds=storage.bounds)
+
+
+def copy_image(work: Work, number: int, image: LinearIndex, copy: Storage, lanes: int) -> Work:
+    """Emits the copy of one image of an input, but for the zeros around it; the work that reads the copy."""
+    storage = work.inputs[number]
+    assert isinstance(storage, Storage)
     source = replace(storage, ahead=0)
     bounds = storage.bounds or (None,) * len(storage.sizes)
 
@@ -97,5 +104,7 @@ def _existing(size: int | ir.Value, bounds: Bounds | None) -> tuple[LinearIndex,
     if bounds is None:
         return LinearIndex(), LinearIndex.of(size)
     low, high = bounds
-    begin = LinearIndex(constant=max(0, low.constant)) if low.is_constant else LinearIndex.of(arith.maxsi(low.value(), LinearIndex().value()))
+    begin = (
+        LinearIndex(constant=max(0, low.constant)) if low.is_constant else LinearIndex.of(arith.maxsi(low.value(), LinearIndex().value()))
+    )
     return begin, least(high, LinearIndex.of(size))

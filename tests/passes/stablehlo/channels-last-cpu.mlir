@@ -116,6 +116,16 @@ func.func @gradient_of_each_channel(%x: tensor<4x16x8x8xf32>, %z: tensor<4x16x8x
   return %0 : tensor<16x1x3x3xf32>
 }
 
+// Changed: That of a convolution whose groups have a register of features or more.
+// CHECK-LABEL: func.func @gradient_of_groups(
+// CHECK: stablehlo.convolution({{.*}}) dim_numbers = [f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f]{{.*}}batch_group_count = 2
+// CHECK-SAME: -> tensor<3x3x12x64xf32>
+func.func @gradient_of_groups(%x: tensor<4x24x8x8xf32>, %z: tensor<4x64x8x8xf32>) -> tensor<64x12x3x3xf32> {
+  %0 = stablehlo.convolution(%x, %z) dim_numbers = [f, b, 0, 1]x[i, o, 0, 1]->[f, b, 0, 1], window = {pad = [[1, 1], [1, 1]]}
+    {batch_group_count = 2 : i64, feature_group_count = 1 : i64} : (tensor<4x24x8x8xf32>, tensor<4x64x8x8xf32>) -> tensor<64x12x3x3xf32>
+  return %0 : tensor<64x12x3x3xf32>
+}
+
 // Declined: Fewer output channels than a vector has lanes, and lines that fill it.
 // CHECK-LABEL: func.func @few(
 // CHECK-NOT: stablehlo.transpose

@@ -53,3 +53,29 @@ func.func @main(%x: tensor<2x9x9x4xf32>, %g: tensor<2x8x5x5xf32>) -> tensor<8x4x
   %1 = stablehlo.convolution(%0, %g) dim_numbers = [f, b, 0, 1]x[i, o, 0, 1]->[f, b, 0, 1], window = {rhs_dilate = [2, 2]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<2x4x9x9xf32>, tensor<2x8x5x5xf32>) -> tensor<8x4x1x1xf32>
   return %1 : tensor<8x4x1x1xf32>
 }
+
+// -----
+
+// Changed: The gradient by the weights of a 1 × 1 in groups is a batch of products on a CPU; a group has more channels than features, which are
+// the columns.
+// CHECK-LABEL: func.func @main
+// CHECK: %[[X:.*]] = stablehlo.reshape %arg0 : (tensor<2x40x9x9xf32>) -> tensor<2x2x20x9x9xf32>
+// CHECK: %[[G:.*]] = stablehlo.reshape %arg1 : (tensor<2x8x9x9xf32>) -> tensor<2x2x4x9x9xf32>
+// CHECK: %[[P:.*]] = stablehlo.dot_general %[[G]], %[[X]], batching_dims = [1] x [1], contracting_dims = [0, 3, 4] x [0, 3, 4]
+// CHECK-SAME: -> tensor<2x4x20xf32>
+// CHECK: stablehlo.reshape %[[P]] : (tensor<2x4x20xf32>) -> tensor<8x20x1x1xf32>
+func.func @main(%x: tensor<2x40x9x9xf32>, %g: tensor<2x8x9x9xf32>) -> tensor<8x20x1x1xf32> {
+  %0 = stablehlo.convolution(%x, %g) dim_numbers = [f, b, 0, 1]x[i, o, 0, 1]->[f, b, 0, 1], window = {} {batch_group_count = 2 : i64, feature_group_count = 1 : i64} : (tensor<2x40x9x9xf32>, tensor<2x8x9x9xf32>) -> tensor<8x20x1x1xf32>
+  return %0 : tensor<8x20x1x1xf32>
+}
+
+// -----
+
+// Declined: A register has several groups of as many channels as features.
+// CHECK-LABEL: func.func @main
+// CHECK: stablehlo.convolution
+// CHECK-SAME: batch_group_count = 4
+func.func @main(%x: tensor<2x16x9x9xf32>, %g: tensor<2x16x9x9xf32>) -> tensor<16x4x1x1xf32> {
+  %0 = stablehlo.convolution(%x, %g) dim_numbers = [f, b, 0, 1]x[i, o, 0, 1]->[f, b, 0, 1], window = {} {batch_group_count = 4 : i64, feature_group_count = 1 : i64} : (tensor<2x16x9x9xf32>, tensor<2x16x9x9xf32>) -> tensor<16x4x1x1xf32>
+  return %0 : tensor<16x4x1x1xf32>
+}
