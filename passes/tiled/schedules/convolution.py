@@ -104,7 +104,7 @@ def convolution_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     widths = panels(hero)
     sizes |= {axis: widths[axis] for axis in columns if axis in widths and axis in axes.tileable}
     cut(sizes, axes, [a for a in columns if a not in sizes], _BLOCK)
-    rows = None if groups else _rows_of_all_taps(hero, axes, lines, columns, target)
+    rows = None if narrow else _rows_of_all_taps(hero, axes, lines, columns, groups, target)
     _cut_lines(sizes, hero, axes, lines, together, rows)
     cores = max(2, target.cores)
     if narrow and prod(ceil(axes.extent[axis] / size) for axis, size in sizes.items()) < cores:
@@ -125,23 +125,25 @@ def _cut_lines(sizes: dict[int, int], hero: TileOp, axes: Axes, lines: list[int]
             sizes[axis] = _dividing(axes.extent[axis], sizes[axis])
 
 
-def _rows_of_all_taps(hero: TileOp, axes: Axes, lines: list[int], columns: list[int], target: TargetView) -> int | None:
+def _rows_of_all_taps(hero: TileOp, axes: Axes, lines: list[int], columns: list[int], groups: list[int], target: TargetView) -> int | None:
     """Of a gradient by weights, whose lines are the taps and then the image's channels: so many channels that a tile has all taps. Where
-    few taps of a weight lie beside each other, as in PyTorch, tiles of one tap would each read and write all cache lines of the result.
+    few taps of a weight lie beside each other, as in PyTorch, tiles of one tap would each read and write all cache lines of the result;
+    of groups each would copy the images (passes/vector/nests/image_copies.py).
 
-    None for another convolution, where L2 holds the result, and where the taps of a weight fill two lines.
+    None for another convolution; without groups where L2 holds the result, and where the taps of a weight fill two lines.
     """
-    if len(lines) < 2 or dim_position(hero.maps[0].results[-1]) != hero.axes.index(lines[-1]):
+    if len(lines) < 2 or hero.axes.index(lines[-1]) not in used_dims(hero.maps[0].results[-1]):
         return None
     *taps, channel = lines
     nbytes = element_bytes(kinds(hero)[0].element_type)
     windows, channels = prod(axes.extent[axis] for axis in taps), axes.extent[channel]
     blocks = ceil(prod(axes.extent[axis] for axis in columns) / _BLOCK)
+    pieces = blocks * prod(axes.extent[axis] for axis in groups)
     fits = windows * channels * blocks * _BLOCK * nbytes <= target.l2_bytes
-    if fits or windows == 1 or windows * nbytes > 2 * target.cache_line_bytes:
+    if windows == 1 or (not groups and (fits or windows * nbytes > 2 * target.cache_line_bytes)):
         return None
     most = target.l2_bytes // (2 * windows * _BLOCK * nbytes)
-    shared = channels * blocks // max(2, target.cores)
+    shared = channels * pieces // max(2, target.cores)
     return _dividing(channels, max(_LEAST_ROWS, min(_PIXELS, most, shared)))
 
 
