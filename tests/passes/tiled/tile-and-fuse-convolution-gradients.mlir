@@ -75,3 +75,25 @@ func.func private @each_tap(%x: tensor<8x18x18x64xf32>, %g: tensor<8x16x16x64xf3
   } -> tensor<3x3x64x64xf32>
   return %r : tensor<3x3x64x64xf32>
 }
+
+#xg = affine_map<(kh, kw, i, g, o, n, h, w) -> (n, h + kh, w + kw, i + g * 32)>
+#gg = affine_map<(kh, kw, i, g, o, n, h, w) -> (n, h, w, g, o)>
+#yg = affine_map<(kh, kw, i, g, o, n, h, w) -> (kh, kw, i, g, o)>
+
+// Changed: Groups, whose images a tile copies: all taps of a group are one tile, though L2 holds the result.
+// CHECK-LABEL: func.func private @groups(
+// CHECK: scf.forall (%{{.*}}) in (4)
+// CHECK: tensor<3x3x32x1x64xf32>
+func.func private @groups(%x: tensor<8x18x18x128xf32>, %g: tensor<8x16x16x4x64xf32>) -> tensor<3x3x32x4x64xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<3x3x32x4x64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<3x3x32x4x64xf32>) -> tensor<3x3x32x4x64xf32>
+  %r = linalg.generic {indexing_maps = [#xg, #gg, #yg], iterator_types = ["parallel", "parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
+      ins(%x, %g : tensor<8x18x18x128xf32>, tensor<8x16x16x4x64xf32>) outs(%f : tensor<3x3x32x4x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %sum: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %sum, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<3x3x32x4x64xf32>
+  return %r : tensor<3x3x32x4x64xf32>
+}
