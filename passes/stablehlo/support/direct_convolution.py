@@ -49,8 +49,8 @@ def direct_convolution(op: ir.Operation, target: TargetView) -> Conv | None:
 
     Its features are at least a vector of sums, in each group or as groups of one channel or few. Fewer floats, of which lanes stay idle,
     where lines of pixels would not suit either, windows far apart and short lines, or would cost more with their conversions; and what AMX
-    multiplies. Groups of the batch, as the gradient by the weights of a grouped convolution has them, are of one channel or few, fill tiles,
-    or are of several windows of a vector of features.
+    multiplies. Groups of the batch, as the gradient by the weights of a grouped convolution has them, are of one channel or few, fill
+    tiles, or are of several windows of a vector of features.
     """
     batch_groups = integer(op, "batch_group_count") if op.name == "stablehlo.convolution" else 1
     conv = conv_of(op, _ELEMENTS, (batch_groups,)) if target.kind == "cpu" else None
