@@ -35,12 +35,12 @@ from ...common.storage import Storage
 from ...common.strips import STRIP_PIXELS, Strip
 from ...common.tiled_function import size_bound
 from .body import Captured
-from .channel_chunks import LEAST_SUMS, reads_again, registers_of_channels
-from .contraction_loops import jam_loop, part_of_panels
+from .channel_chunks import LEAST_SUMS, registers_of_channels
+from .contraction_loops import falling_sizes, goes_over_images, jam_loop, part_of_panels
 from .deep_sums import lines_inside, steps_inside, store_inits
 from .dense_blocks import is_dense_block
 from .few_rows import STREAMED_ROWS, is_shallow, streams
-from .image_copies import copied_images, copy_image, room_for_image
+from .image_copies import copy_image, room_for_images
 from .lanes import Lanes, Rep
 from .near_panel import prefetch_near
 from .nests import chunks, lane_count, point_indices, whole_part
@@ -151,7 +151,7 @@ class _Contraction:
             self._over_outer(lambda fixed: self._rows(fixed, LinearIndex(), Lanes(1)))
         elif registers is not None:
             self._channels(self.vector, registers)
-        elif self.step is None and self._goes_over_images(self.vector):
+        elif self.step is None and goes_over_images(self.work, self.vector, self.jam, self.target):
             self._images(self.vector)
         else:
             self._over_outer(partial(self._product, self.vector))
@@ -201,20 +201,14 @@ class _Contraction:
         else:
             columns()
 
-    def _goes_over_images(self, vector: int) -> bool:
-        """Whether all results are summed of one image before the next: each tap reads it again, as it lies."""
-        packed = any(packable(self.work, number, vector, self.jam, self.target) for number in range(len(self.work.inputs)))
-        return steps_inside(self.work, self.jam, self.target) == 1 and not packed and reads_again(self.work, vector, self.jam)
-
     def _images(self, vector: int) -> None:
         """Emits a loop over images, in each over the outer loops."""
         images, count = self.reduced[0], self._chunk(vector, block_registers(self.target, len(self.work.outputs)))
         columns = partial(self._over_outer, lambda fixed: self._columns(fixed, vector, count))
-        copies = {n: room_for_image(self.work, n, self.scratch) for n in copied_images(self.work, images, self.target)}
+        copies = room_for_images(self.work, images, self.target, self.scratch)
 
         def copied(part: Part) -> None:
-            for number, copy in copies.items():
-                self.work = copy_image(self.work, number, part[images][0], copy, self.one)
+            self.work = copy_image(self.work, copies, part[images][0], self.one)
 
         self._in_parts(columns, {images: 1}, copied, {})
 
@@ -335,7 +329,7 @@ class _Contraction:
                 self._each_block(lower, upper, rows, block)
             return
         done: int | ir.Value = 0
-        for rows in self._falling_sizes(lanes):
+        for rows in falling_sizes(self._most_rows(lanes)):
             left = (LinearIndex.of(extent) - LinearIndex.of(done)).value()
             upper = (LinearIndex.of(done) + LinearIndex.of(whole_part(left, rows))).value()
             for_each(done, upper, rows, partial(block, rows))
@@ -388,14 +382,6 @@ class _Contraction:
         step, reach = window.step(self.jam), (window.taps - 1) * window.dilation
         room = self.target.vector_registers - _BESIDE - reach - 1
         return max(LEAST_SUMS, (room + step) // (1 + step))
-
-    def _falling_sizes(self, lanes: Lanes) -> list[int]:
-        """The sizes of blocks, from large to small, where the number of rows is known only at run time; each covers what larger ones
-        leave."""
-        sizes = [self._most_rows(lanes)]
-        while sizes[-1] > 1:
-            sizes.append(max(1, sizes[-1] // 3))
-        return sizes
 
     def _point(self, fixed: dict[int, LinearIndex], start: LinearIndex, lanes: Lanes, row: LinearIndex, inner: list[LinearIndex]) -> Point:
         dims = {**fixed, **dict(zip(self.reduced, inner))}

@@ -8,6 +8,8 @@ from hloom.dialects.target import TargetView
 
 from ...common.storage import Storage
 from ...common.tiled_function import size_bound
+from .channel_chunks import reads_again
+from .deep_sums import steps_inside
 from .packing import packable, panel_steps
 from .windows import windows_of
 from .work import Work, stride_along
@@ -57,6 +59,12 @@ def part_of_panels(work: Work, vector: int, jam: int | None, target: TargetView)
     return min(parts, key=lambda steps: prod((extents | steps).values()), default=None)
 
 
+def goes_over_images(work: Work, vector: int, jam: int | None, target: TargetView) -> bool:
+    """Whether all results are summed of one image before the next: each tap reads it again, as it lies."""
+    packed = any(packable(work, number, vector, jam, target) for number in range(len(work.inputs)))
+    return steps_inside(work, jam, target) == 1 and not packed and reads_again(work, vector, jam)
+
+
 def jam_loop(work: Work, vector: int | None) -> int | None:
     """The parallel loop along which the fewest operands move: whatever does not move is loaded once for all jammed rows.
 
@@ -72,3 +80,12 @@ def jam_loop(work: Work, vector: int | None) -> int | None:
         found = still, size_bound(extent) >= _LEAST_ROWS, dim
         best = max(best or found, found)
     return best[2] if best and best[0] else None
+
+
+def falling_sizes(most: int) -> list[int]:
+    """The sizes of blocks of rows, from large to small, where the number of rows is known only at run time; each covers what larger ones
+    leave."""
+    sizes = [most]
+    while sizes[-1] > 1:
+        sizes.append(max(1, sizes[-1] // 3))
+    return sizes

@@ -11,7 +11,7 @@ pixel or more, images that L2 does not hold beside each other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
 
@@ -61,7 +61,12 @@ def _image_bytes(storage: Storage) -> int:
     return prod(map(size_bound, storage.sizes[1:])) * element_bytes(storage.element)
 
 
-def room_for_image(work: Work, number: int, scratch: Scratch) -> Storage:
+def room_for_images(work: Work, images: int, target: TargetView, scratch: Scratch) -> dict[int, Storage]:
+    """Room for one image of each input whose images are worth a copy."""
+    return {number: _room(work, number, scratch) for number in copied_images(work, images, target)}
+
+
+def _room(work: Work, number: int, scratch: Scratch) -> Storage:
     """Room for one image of an input, seen as each of its images."""
     storage = work.inputs[number]
     assert isinstance(storage, Storage)
@@ -69,8 +74,14 @@ def room_for_image(work: Work, number: int, scratch: Scratch) -> Storage:
     return replace(scratch(sizes, storage.element), strides=(0, *row_major(sizes)), sizes=storage.sizes, bounds=storage.bounds)
 
 
-def copy_image(work: Work, number: int, image: LinearIndex, copy: Storage, lanes: int) -> Work:
-    """Emits the copy of one image of an input, but for the zeros around it; the work that reads the copy."""
+def copy_image(work: Work, copies: Mapping[int, Storage], image: LinearIndex, lanes: int) -> Work:
+    """Emits the copies of one image, but for the zeros around it; the work that reads these."""
+    for number, copy in copies.items():
+        work = _copied(work, number, image, copy, lanes)
+    return work
+
+
+def _copied(work: Work, number: int, image: LinearIndex, copy: Storage, lanes: int) -> Work:
     storage = work.inputs[number]
     assert isinstance(storage, Storage)
     source = replace(storage, ahead=0)
