@@ -32,7 +32,7 @@ from hloom.dialects.target import TargetView
 from ...common.affine import dim_position
 from ...common.contraction import PANEL_STEPS, SHALLOW
 from ...common.control_flow import LoopBound, for_each, if_then, nest_each
-from ...common.linear_index import LinearIndex, least
+from ...common.linear_index import LinearIndex, least, total
 from ...common.lines import LEAST_ROWS, MOST_COPIES
 from ...common.storage import Panels, Storage
 from ...common.tiled_function import size_bound
@@ -183,22 +183,21 @@ def pack(
     chunk: int | None = None,
 ) -> Work:
     """Emits the copy of input `number`, of the loops `along` and `vector`, for the indices `fixed` of the others; the work that reads the
-    copy. The extents of all but the last two loops are known. `part`: these steps alone.
-    `chunk`: of so many columns at once it is read from front to back; wider copies are panels of these, one behind the other."""
+    copy. The extents of all but the last two loops are known. `part`: these steps alone. `chunk`: of so many columns at once it is read
+    from front to back; wider copies are panels of these, one behind the other."""
     storage, m = work.inputs[number], work.maps[number]
     assert isinstance(storage, Storage)
     steps = _steps(m, storage)
     assert steps is not None
-    extents, columns = [whole_extent(work, number, d) for d in along], whole_extent(work, number, vector)
-    taken = {d: steps for d, steps in (part or {}).items() if d in along}
+    taken = {d: some for d, some in (part or {}).items() if d in along}
     fixed = {**fixed, **{d: start for d, (start, _) in taken.items()}}
-    extents = [taken[d][1] if d in taken else extent for d, extent in zip(along, extents)]
-    outer_extents = [size_bound(extent) for extent in extents[:-1]]
+    extents = [taken[d][1] if d in taken else whole_extent(work, number, d) for d in along]
+    columns = whole_extent(work, number, vector)
+    outer_extents = list(map(size_bound, extents[:-1]))
     width = -(-size_bound(columns) // lanes) * lanes
     square = lanes if steps[vector] != 1 else 1
     depth = -(-size_bound(extents[-1]) // square) * square
-    near = width * element_bytes(storage.element) < FAR_BYTES
-    panel = width if chunk is None or near or not isinstance(columns, int) else min(chunk, width)
+    panel = _panel_width(columns, width, chunk, storage)
     backwards = steps[along[-1]] == -1
     whole = scratch((*outer_extents, -(-width // panel), depth, panel), storage.element)
     panels = Panels(panel, depth * panel) if panel < width else None
@@ -227,12 +226,16 @@ def pack(
         nest_each(outer_extents, at)
     inputs, maps = list(work.inputs), list(work.maps)
     packed = _from_the_last_row(packed, extents[-1]) if backwards else packed
-    first = packed.offset
-    for d, (begin, _) in taken.items():
-        first = first - begin * packed.strides[along.index(d)]
-    inputs[number] = replace(packed, offset=first, sizes=(*extents, columns))
+    before = total(LinearIndex(), ((start, packed.strides[along.index(d)]) for d, (start, _) in taken.items()))
+    inputs[number] = replace(packed, offset=packed.offset - before, sizes=(*extents, columns))
     maps[number] = ir.AffineMap.get(m.n_dims, 0, [ir.AffineDimExpr.get(d) for d in (*along, vector)])
     return replace(work, inputs=inputs, maps=maps)
+
+
+def _panel_width(columns: LoopBound, width: int, chunk: int | None, storage: Storage) -> int:
+    """Columns of a panel of a copy that has so many: all where its rows are near each other."""
+    near = width * element_bytes(storage.element) < FAR_BYTES
+    return width if chunk is None or near or not isinstance(columns, int) else min(chunk, width)
 
 
 def _copier(storage: Storage, step: int, target: TargetView) -> Callable[[Storage, Storage, int], None]:
