@@ -116,6 +116,10 @@ LAYERS = [
     # few features of many channels that lie last: idle lanes cost less than conversions
     Layer((33, 35), 64, 8, (3, 3), stride=2, padding=around(1), first=False),
     Layer((18, 37), 48, 12, (2, 2), groups=3, batch=2, first=False),
+    # few features of a 1 x 1 of many channels that lie last: a product for each group
+    Layer((14, 13), 64, 6, (1, 1), batch=2, first=False),
+    Layer((7, 9), 147, 15, (1, 1), groups=3, batch=2, first=False),
+    Layer((4, 5, 6), 40, 4, (1, 1, 1), groups=2, first=False),
     # pairs of channels
     Layer((14, 9), 8, 64, (5, 5), padding=around(2), groups=4, batch=2),
 ]

@@ -93,16 +93,48 @@ module attributes {hloom.target = {kind = "cpu", vector_bits = 512, vector_regis
 // -----
 
 module attributes {hloom.target = {kind = "cpu", vector_bits = 512, vector_registers = 32}} {
-  // Changed: A product of matrices of few channels for each feature. Declined: Of so many that a transpose takes longer than the sums.
+  // Changed: A 1 x 1 of few channels for each feature. To a product of matrices: Of many, which need no transposition.
   // CHECK-LABEL: func.func @products(
   // CHECK: stablehlo.convolution({{.*}}) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]
-  // CHECK: stablehlo.convolution({{.*}}) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]
-  func.func @products(%x: tensor<1x20x20x64xf32>, %w: tensor<1x1x64x4xf32>, %v: tensor<1x1x64x2xf32>)
-      -> (tensor<1x20x20x4xf32>, tensor<1x20x20x2xf32>) {
-    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+  // CHECK: %[[W:.*]] = stablehlo.reshape %arg2 : (tensor<1x1x64x4xf32>) -> tensor<64x4xf32>
+  // CHECK-NOT: transpose
+  // CHECK: stablehlo.dot_general %arg1, %[[W]], contracting_dims = [3] x [0] : (tensor<1x20x20x64xf32>, tensor<64x4xf32>) -> tensor<1x20x20x4xf32>
+  func.func @products(%x: tensor<1x20x20x8xf32>, %y: tensor<1x20x20x64xf32>, %w: tensor<1x1x64x4xf32>, %v: tensor<1x1x8x4xf32>)
+      -> (tensor<1x20x20x4xf32>, tensor<1x20x20x4xf32>) {
+    %0 = stablehlo.convolution(%x, %v) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x20x20x8xf32>, tensor<1x1x8x4xf32>) -> tensor<1x20x20x4xf32>
+    %1 = stablehlo.convolution(%y, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
       {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x20x20x64xf32>, tensor<1x1x64x4xf32>) -> tensor<1x20x20x4xf32>
-    %1 = stablehlo.convolution(%x, %v) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
-      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x20x20x64xf32>, tensor<1x1x64x2xf32>) -> tensor<1x20x20x2xf32>
-    return %0, %1 : tensor<1x20x20x4xf32>, tensor<1x20x20x2xf32>
+    return %0, %1 : tensor<1x20x20x4xf32>, tensor<1x20x20x4xf32>
+  }
+
+  // Changed: Two groups are two products, of a part of the channels by a part of the weights. The result has the features first.
+  // CHECK-LABEL: func.func @products_of_groups(
+  // CHECK: %[[W:.*]] = stablehlo.reshape %arg1 : (tensor<8x96x1x1xf32>) -> tensor<8x96xf32>
+  // CHECK: %[[X0:.*]] = stablehlo.slice %arg0 [0:2, 0:20, 0:21, 0:96]
+  // CHECK: %[[W0:.*]] = stablehlo.slice %[[W]] [0:4, 0:96]
+  // CHECK: %[[Y0:.*]] = stablehlo.dot_general %[[X0]], %[[W0]], contracting_dims = [3] x [1]
+  // CHECK: %[[X1:.*]] = stablehlo.slice %arg0 [0:2, 0:20, 0:21, 96:192]
+  // CHECK: %[[W1:.*]] = stablehlo.slice %[[W]] [4:8, 0:96]
+  // CHECK: %[[Y1:.*]] = stablehlo.dot_general %[[X1]], %[[W1]], contracting_dims = [3] x [1]
+  // CHECK: %[[Y:.*]] = stablehlo.concatenate %[[Y0]], %[[Y1]], dim = 3
+  // CHECK: stablehlo.transpose %[[Y]], dims = [0, 3, 1, 2] : (tensor<2x20x21x8xf32>) -> tensor<2x8x20x21xf32>
+  func.func @products_of_groups(%x: tensor<2x20x21x192xf32>, %w: tensor<8x96x1x1xf32>) -> tensor<2x8x20x21xf32> {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[o, i, 0, 1]->[b, f, 0, 1], window = {}
+      {batch_group_count = 1 : i64, feature_group_count = 2 : i64} : (tensor<2x20x21x192xf32>, tensor<8x96x1x1xf32>) -> tensor<2x8x20x21xf32>
+    return %0 : tensor<2x8x20x21xf32>
+  }
+
+  // No product: More groups than a program should have kernels of; halves of so few channels that widening them takes longer.
+  // CHECK-LABEL: func.func @no_products(
+  // CHECK-NOT: dot_general
+  // CHECK-COUNT-2: stablehlo.convolution({{.*}}) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]
+  func.func @no_products(%x: tensor<1x20x20x192xf32>, %w: tensor<1x1x12x32xf32>, %y: tensor<1x20x20x20xf16>, %v: tensor<1x1x20x4xf16>)
+      -> (tensor<1x20x20x32xf32>, tensor<1x20x20x4xf16>) {
+    %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+      {batch_group_count = 1 : i64, feature_group_count = 16 : i64} : (tensor<1x20x20x192xf32>, tensor<1x1x12x32xf32>) -> tensor<1x20x20x32xf32>
+    %1 = stablehlo.convolution(%y, %v) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x20x20x20xf16>, tensor<1x1x20x4xf16>) -> tensor<1x20x20x4xf16>
+    return %0, %1 : tensor<1x20x20x32xf32>, tensor<1x20x20x4xf16>
   }
 }
