@@ -56,15 +56,15 @@ def rows_loop(work: Work) -> int | None:
 
 def _scattered(work: Work, dim: int) -> int:
     """The number of elements of operands that are neither contiguous nor constant along the loop `dim`, times `_APART`. Results count
-    twice, since inputs can be transposed in registers first (packing.py). Of a loop of few steps, along which nothing is gathered, all
-    points, as often as they fill less of a register than others."""
+    twice, since inputs can be transposed in registers first (packing.py), but for what is summed: that is read again at each point. Of a
+    loop of few steps, along which nothing is gathered, all points, as often as they fill less of a register than others."""
     apart = [_reads(element_bytes(kind), step) for kind, step in work.looked_up(dim) if step not in (-1, 0, 1)]
     idle = 0 if apart else max(0, _FEW_LANES // size_bound(work.extents[dim]) - 1)
     total = (sum(apart) + idle) * prod(map(size_bound, work.extents))
     for number, (m, storage) in enumerate(zip(work.maps, [*work.inputs, *work.outputs])):
         stride = stride_along(m, storage, dim) if isinstance(storage, Storage) else 0
         if isinstance(storage, Storage) and stride not in (-1, 0, 1) and not (number < len(work.inputs) and _lies_near(m, storage, dim)):
-            moving = [d for d in range(m.n_dims) if stride_along(m, storage, d) != 0]
+            moving = [d for d in range(m.n_dims) if stride_along(m, storage, d) != 0 or not work.parallel[dim]]
             total += prod(size_bound(work.extents[d]) for d in moving) * (
                 _reads(element_bytes(storage.element), stride) if number < len(work.inputs) else 2 * _APART
             )

@@ -115,3 +115,56 @@ func.func private @real_parts(%x: tensor<2x512x2xf32>, %y: tensor<2x512x2xf32>) 
   }
   return %r : tensor<2xf32>
 }
+
+// -----
+
+// Changed: Four columns of a right operand that lies along them are the lanes, four steps of the sum beside each other. Steps alone as lanes
+// would take every fourth element of it, at each row again.
+// CHECK-LABEL: func.func private @four_columns(
+// CHECK: vector.interleave {{.*}} : vector<8xf32> -> vector<16xf32>
+// CHECK-NOT: vector.reduction
+// CHECK: math.fma {{.*}} : vector<16xf32>
+// CHECK-NOT: vector.reduction
+// CHECK: return
+func.func private @four_columns(%x: tensor<96x128xf32>, %w: tensor<128x4xf32>) -> tensor<96x4xf32> attributes {hloom.kind = "matmul"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<96x4xf32>
+  %r = scf.forall (%t) in (1) shared_outs(%o = %e) -> (tensor<96x4xf32>) {
+    %f = linalg.fill ins(%zero : f32) outs(%o : tensor<96x4xf32>) -> tensor<96x4xf32>
+    %c = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>, affine_map<(d0, d1, d2) -> (d0, d1)>],
+        iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : tensor<96x128xf32>, tensor<128x4xf32>) outs(%f : tensor<96x4xf32>) {
+    ^bb0(%a: f32, %b: f32, %sum: f32):
+      %0 = arith.mulf %a, %b fastmath<contract> : f32
+      %1 = arith.addf %sum, %0 fastmath<contract> : f32
+      linalg.yield %1 : f32
+    } -> tensor<96x4xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %c into %o[0, 0] [96, 4] [1, 1] : tensor<96x4xf32> into tensor<96x4xf32>
+    }
+  }
+  return %r : tensor<96x4xf32>
+}
+
+// -----
+
+// Declined: Of a right operand that lies along the sum, steps of this are the lanes.
+// CHECK-LABEL: func.func private @four_columns_along_the_sum(
+// CHECK: vector.reduction <add>
+func.func private @four_columns_along_the_sum(%x: tensor<96x128xf32>, %w: tensor<4x128xf32>) -> tensor<96x4xf32> attributes {hloom.kind = "matmul"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<96x4xf32>
+  %r = scf.forall (%t) in (1) shared_outs(%o = %e) -> (tensor<96x4xf32>) {
+    %f = linalg.fill ins(%zero : f32) outs(%o : tensor<96x4xf32>) -> tensor<96x4xf32>
+    %c = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d1, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>],
+        iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : tensor<96x128xf32>, tensor<4x128xf32>) outs(%f : tensor<96x4xf32>) {
+    ^bb0(%a: f32, %b: f32, %sum: f32):
+      %0 = arith.mulf %a, %b fastmath<contract> : f32
+      %1 = arith.addf %sum, %0 fastmath<contract> : f32
+      linalg.yield %1 : f32
+    } -> tensor<96x4xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %c into %o[0, 0] [96, 4] [1, 1] : tensor<96x4xf32> into tensor<96x4xf32>
+    }
+  }
+  return %r : tensor<96x4xf32>
+}
