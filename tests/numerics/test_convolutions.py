@@ -116,6 +116,7 @@ LAYERS = [
     # few features of many channels that lie last: idle lanes cost less than conversions
     Layer((33, 35), 64, 8, (3, 3), stride=2, padding=around(1), first=False),
     Layer((18, 37), 48, 12, (2, 2), groups=3, batch=2, first=False),
+    Layer((17, 30), 52, 6, (2, 2), groups=2, first=False),
     # few features of a 1 x 1 of many channels that lie last: a product for each group
     Layer((14, 13), 64, 6, (1, 1), batch=2, first=False),
     Layer((7, 9), 147, 15, (1, 1), groups=3, batch=2, first=False),
@@ -137,6 +138,8 @@ LINES = [
     Layer((8, 64), 7, 13, (3, 2), padding=around(1), dilation=2),
     Layer((7, 7), 16, 40, (1, 1)),
     Layer((17, 19), 24, 42, (1, 1), groups=3, batch=2),
+    Layer((23, 22), 8, 130, (1, 1), batch=3),
+    Layer((40, 41), 5, 67, (1, 1), batch=2),
     Layer((3, 1000), 2, 4, (1, 9), stride=2, padding=((0, 0), (4, 4))),
     Layer((13, 20), 16, 24, (3, 3), padding=around(1), groups=4, batch=2),
     Layer((9, 33), 12, 6, (3, 5), stride=2, padding=((1, 0), (2, 2)), groups=3),

@@ -112,9 +112,11 @@ def contraction_schedule(hero: TileOp, axes: Axes, target: TargetView) -> dict[i
     elif columns < _FEW:
         cut(sizes, axes, product.rows, _lines(rows, target))
     elif product.depth <= SHALLOW and not product.packed:
-        wide, high = _shallow_tile(columns)
-        cut(sizes, axes, product.columns, wide)
-        cut(sizes, axes, product.rows, high)
+        last = product.output[-1]
+        inside, outside = (product.rows, product.columns) if last in product.rows else (product.columns, product.rows)
+        wide, high = _shallow_tile(axes.extent[last] if last in product.rows else columns)
+        cut(sizes, axes, inside, wide)
+        cut(sizes, axes, outside, high)
     else:
         return _tiles_of_both(product, beside, sizes, target)
     return sizes
@@ -191,7 +193,8 @@ def _lines(count: int, target: TargetView) -> int:
 
 def _shallow_tile(columns: int) -> tuple[int, int]:
     """Columns and rows of a tile of sums with few steps, whose results are stored about as often as operands are loaded. It has whole rows,
-    since memory is written best in long runs, or panels of them that begin at cache lines; and whole blocks of rows."""
+    since memory is written best in long runs, or panels of them that begin at cache lines; and whole blocks of rows. What the result lies
+    along are its columns here, be it the pixels of features or the features of pixels."""
     most = LOOP_TILE_POINTS // _SHALLOW_ROWS // _TILE_COLUMNS
     wide = columns if columns <= most * _TILE_COLUMNS else _TILE_COLUMNS * even_size(ceil(columns / _TILE_COLUMNS), most)
     return wide, LOOP_TILE_POINTS // wide // _SHALLOW_ROWS * _SHALLOW_ROWS

@@ -172,3 +172,26 @@ func.func private @lines(%x: tensor<50000xf32>) -> tensor<400x2xf32> attributes 
   } -> tensor<400x2xf32>
   return %r : tensor<400x2xf32>
 }
+
+// -----
+
+// A sum of few steps whose result lies along its pixels, as a 1 x 1 with the channels first has it: tiles have whole lines of pixels, and
+// some of the features, of one image after the other.
+// CHECK-LABEL: func.func private @pixels_last(
+// CHECK: scf.forall ({{.*}}) = (0, 0) to (8, 256) step (1, 12)
+#pixels = affine_map<(d0, d1, d2, d3) -> (d0, d3, d2)>
+#weights = affine_map<(d0, d1, d2, d3) -> (d1, d3)>
+#results = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2)>
+func.func private @pixels_last(%x: tensor<8x8x512xf32>, %w: tensor<256x8xf32>) -> tensor<8x256x512xf32> attributes {hloom.kind = "conv"} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x256x512xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x256x512xf32>) -> tensor<8x256x512xf32>
+  %r = linalg.generic {indexing_maps = [#pixels, #weights, #results], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<8x8x512xf32>, tensor<256x8xf32>) outs(%f : tensor<8x256x512xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %p = arith.mulf %a, %b fastmath<contract> : f32
+    %s = arith.addf %o, %p fastmath<contract> : f32
+    linalg.yield %s : f32
+  } -> tensor<8x256x512xf32>
+  return %r : tensor<8x256x512xf32>
+}
