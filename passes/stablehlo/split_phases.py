@@ -9,11 +9,13 @@ After:                                                          // %x : 1x8x4: r
     %b = stablehlo.convolution(%x, %q) …, window = {pad = [[0, 1]]} … -> 1x8x8
     %0 = %a and %b in turn                                      // a reshape of their concatenation along a new dimension
 
-Of d dimensions dilated by s there are s^d phases. Phases that have no tap are zeros. Reversed dimensions reverse the weights first. Where
-all phases read the same elements, as where windows lie side by side, a GPU has one convolution to the features of all, and a transpose.
+Of d dimensions dilated by s there are s^d phases. Phases that have no tap are zeros. Of windows that are dilated by r, a phase has every
+(s / gcd(r, s))th tap, r / gcd(r, s) elements apart: where s and r are 2 the even results have all taps and the odd ones none. Reversed
+dimensions reverse the weights first. Where all phases read the same elements, as where windows lie side by side, a GPU has one convolution
+to the features of all, and a transpose.
 
-Must hold: transposes are folded into dimension numbers. Declined: convolutions with batch groups, with strides or dilated windows in a
-dimension that is dilated; more than `most` phases; on GPUs those whose zeros take less time than the launches, and gradients by the input
+Must hold: transposes are folded into dimension numbers. Declined: convolutions with batch groups, with strides in a dimension that is
+dilated; more than `most` phases; on GPUs those whose zeros take less time than the launches, and gradients by the input
 that a library takes.
 """
 
@@ -22,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from itertools import product
-from math import ceil, prod
+from math import ceil, gcd, prod
 
 import numpy as np
 from torch_mlir import ir
@@ -56,10 +58,10 @@ def _convolution(most: int, target: TargetView, op: ir.Operation) -> Values:
     rank = len(dims.spatial[0])
     ones = [1] * rank
     steps, strides, dilations = (integers(op, name, ones) for name in ("lhs_dilation", "window_strides", "rhs_dilation"))
-    plain = all(step == 1 or stride == dilation == 1 for step, stride, dilation in zip(steps, strides, dilations))
+    plain = all(step == 1 or stride == 1 for step, stride in zip(steps, strides))
     if not 1 < prod(steps) <= most or not plain or integer(op, "batch_group_count") != 1 or not build.count_of(op.results[0]):
         return None
-    phases = sorted((_Phases(op, dims, d, step) for d, step in enumerate(steps) if step > 1), key=lambda phase: phase.place)
+    phases = sorted((_Phases(op, dims, d, steps[d], dilations[d]) for d in range(rank) if steps[d] > 1), key=lambda phase: phase.place)
     joined = target.kind == "cuda" and integer(op, "feature_group_count") == 1 and all(phase.reads_alike for phase in phases)
     kernels = 2 if joined else 2 * prod(steps)
     if target.kind == "cuda" and (_library_takes(op) or not _pays(op, dims, prod(steps), kernels, target)):
@@ -98,11 +100,12 @@ def _pays(op: ir.Operation, dims: ConvDims, phases: int, kernels: int, target: T
 
 
 class _Phases:
-    """Of one dilated dimension: result `step * j + a` is the sum over t of input `j + t + start` and weight `first + step * t`."""
+    """Of one dilated dimension: result `step * j + a` is the sum over t of input `j + apart * t + start` and weight `first + turn * t`."""
 
-    def __init__(self, op: ir.Operation, dims: ConvDims, dimension: int, step: int):
+    def __init__(self, op: ir.Operation, dims: ConvDims, dimension: int, step: int, dilation: int):
         inside, tap, self.place = (dims.spatial[side][dimension] for side in range(3))
         self.inside, self.tap, self.step, self.dimension = inside, tap, step, dimension
+        self.dilation, self.turn, self.apart = dilation, step // gcd(step, dilation), dilation // gcd(step, dilation)
         self.extent, self.taps = build.shape_of(op.operands[0])[inside], build.shape_of(op.operands[1])[tap]
         self.low = padding_pairs(op, len(dims.spatial[0]))[dimension][0]
         self.count = ceil(build.shape_of(op.results[0])[self.place] / step)
@@ -110,16 +113,17 @@ class _Phases:
     @property
     def reads_alike(self) -> bool:
         """Whether all phases have as many taps as each other, and read the same elements."""
-        return self.taps % self.step == 0 and len({self.padding(phase) for phase in range(self.step)}) == 1
+        return self.dilation == 1 and self.taps % self.step == 0 and len({self.padding(phase) for phase in range(self.step)}) == 1
 
     def first(self, phase: int) -> int:
-        """The first tap of the phase."""
-        return (self.low - phase) % self.step
+        """The first tap of the phase; behind the last one where it has none."""
+        return next((tap for tap in range(self.turn) if (self.low - phase - tap * self.dilation) % self.step == 0), self.taps)
 
     def padding(self, phase: int) -> tuple[int, int]:
         """Elements before and after the input that the phase reads; less than 0 where it leaves some of the input out."""
-        start, taps = (phase + self.first(phase) - self.low) // self.step, len(range(self.first(phase), self.taps, self.step))
-        return -start, self.count + taps - 1 + start - self.extent
+        first = self.first(phase)
+        start, taps = (phase + first * self.dilation - self.low) // self.step, len(range(first, self.taps, self.turn))
+        return -start, self.count + (taps - 1) * self.apart + start - self.extent
 
 
 def _phase(op: ir.Operation, dims: ConvDims, weights: ir.Value, phases: Chosen) -> ir.Value | None:
@@ -135,7 +139,7 @@ def _taps(weights: ir.Value, phases: Chosen) -> ir.Value:
     """The weights of one phase of each dimension."""
     first, strides = [0] * len(build.shape_of(weights)), [1] * len(build.shape_of(weights))
     for phase, which in phases:
-        first[phase.tap], strides[phase.tap] = phase.first(which), phase.step
+        first[phase.tap], strides[phase.tap] = phase.first(which), phase.turn
     return build.slice_(weights, first, build.shape_of(weights), strides)
 
 
@@ -143,15 +147,17 @@ def _convolved(op: ir.Operation, dims: ConvDims, weights: ir.Value, phases: Chos
     """The convolution of what the phases read by `weights`, which may have more features than those of `op`."""
     x, rank = op.operands[0], len(dims.spatial[0])
     pairs, shape = padding_pairs(op, rank), build.shape_of(op.results[0])
+    dilations = integers(op, "rhs_dilation", [1] * rank)
     starts, limits = [0] * (rank + 2), build.shape_of(x)
     for phase, which in phases:
         low, high = phase.padding(which)
         starts[phase.inside], limits[phase.inside] = max(0, -low), phase.extent - max(0, -high)
         pairs[phase.dimension] = (max(0, low), max(0, high))
-        shape[phase.place] = phase.count
+        dilations[phase.dimension], shape[phase.place] = phase.apart, phase.count
     shape[dims.second[2]] = build.shape_of(weights)[dims.second[1]]
     changed = {
         "lhs_dilation": i64_array([1] * rank),
+        "rhs_dilation": i64_array(dilations),
         "window_reversal": ir.DenseBoolArrayAttr.get([False] * rank),
         "padding": ir.DenseElementsAttr.get(np.array(pairs, np.int64)),
     }

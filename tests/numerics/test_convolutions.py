@@ -164,6 +164,11 @@ TRANSPOSED = [
     Layer((5, 5), 8, 3, (4, 4), padding=((0, 1), (3, 0)), spread=2),
     Layer((6,), 8, 16, (3,), padding=((-2, -3),), spread=3),
     Layer((6, 6), 8, 16, (3, 3), padding=around(2), spread=2, dilation=2),
+    # every phase has taps some elements apart, or some have none
+    Layer((9, 8), 8, 16, (3, 4), padding=((3, 5), (6, 1)), spread=2, dilation=3),
+    Layer((7, 8), 20, 3, (3, 3), padding=around(5), spread=4, dilation=2),
+    Layer((6, 9), 8, 16, (3, 2), padding=((1, 0), (2, 4)), spread=3, dilation=(6, 1), first=False),
+    Layer((8, 7), 8, 16, (5, 3), padding=around(-1), spread=3, dilation=2),
     Layer((6, 6), 8, 16, (3, 3), padding=around(2), spread=2, stride=3),
 ]
 

@@ -35,15 +35,43 @@ func.func @one_tap(%x: tensor<1x8x4xf32>, %w: tensor<1x4x8xf32>) -> tensor<1x15x
 
 // -----
 
-// Declined: Strides over a dilated input; a window that is dilated, too.
+// Declined: Strides over a dilated input.
 // CHECK-LABEL: func.func @strided(
-// CHECK-COUNT-2: lhs_dilate = [2]
-func.func @strided(%x: tensor<1x8x4xf32>, %w: tensor<4x4x8xf32>) -> (tensor<1x4x8xf32>, tensor<1x9x8xf32>) {
+// CHECK: lhs_dilate = [2]
+func.func @strided(%x: tensor<1x8x4xf32>, %w: tensor<4x4x8xf32>) -> tensor<1x4x8xf32> {
   %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {stride = [3], lhs_dilate = [2]}
     {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x4xf32>, tensor<4x4x8xf32>) -> tensor<1x4x8xf32>
-  %1 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {lhs_dilate = [2], rhs_dilate = [2]}
+  return %0 : tensor<1x4x8xf32>
+}
+
+// -----
+
+// Changed: A window that is dilated alike: the even results have all taps, side by side, and the odd ones none.
+// CHECK-LABEL: func.func @dilated_alike(
+// CHECK-SAME: %[[X:.*]]: tensor<1x8x4xf32>, %[[W:.*]]: tensor<4x4x8xf32>
+// CHECK: %[[A:.*]] = stablehlo.convolution(%[[X]], %[[W]]) {{.*}}pad = {{\[}}[0, 0]], lhs_dilate = [1], rhs_dilate = [1]
+// CHECK-NOT: stablehlo.convolution
+// CHECK: stablehlo.constant dense<0.000000e+00> : tensor<1x5x8xf32>
+// CHECK: stablehlo.concatenate
+func.func @dilated_alike(%x: tensor<1x8x4xf32>, %w: tensor<4x4x8xf32>) -> tensor<1x9x8xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {lhs_dilate = [2], rhs_dilate = [2]}
     {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x4xf32>, tensor<4x4x8xf32>) -> tensor<1x9x8xf32>
-  return %0, %1 : tensor<1x4x8xf32>, tensor<1x9x8xf32>
+  return %0 : tensor<1x9x8xf32>
+}
+
+// -----
+
+// Changed: Dilated by three over an input dilated by two: each phase has every other tap, three elements apart.
+// CHECK-LABEL: func.func @dilated_otherwise(
+// CHECK-SAME: %[[X:.*]]: tensor<1x8x4xf32>, %[[W:.*]]: tensor<4x4x8xf32>
+// CHECK: %[[P:.*]] = stablehlo.slice %[[W]] [0:4:2, 0:4, 0:8]
+// CHECK: stablehlo.convolution(%{{.*}}, %[[P]]) {{.*}}lhs_dilate = [1], rhs_dilate = [3]
+// CHECK: %[[Q:.*]] = stablehlo.slice %[[W]] [1:4:2, 0:4, 0:8]
+// CHECK: stablehlo.convolution(%{{.*}}, %[[Q]]) {{.*}}lhs_dilate = [1], rhs_dilate = [3]
+func.func @dilated_otherwise(%x: tensor<1x8x4xf32>, %w: tensor<4x4x8xf32>) -> tensor<1x6x8xf32> {
+  %0 = stablehlo.convolution(%x, %w) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f], window = {lhs_dilate = [2], rhs_dilate = [3]}
+    {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : (tensor<1x8x4xf32>, tensor<4x4x8xf32>) -> tensor<1x6x8xf32>
+  return %0 : tensor<1x6x8xf32>
 }
 
 // -----
