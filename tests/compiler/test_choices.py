@@ -55,3 +55,18 @@ def _reads(start: int, live: int) -> list[str]:
 )
 def test_one_side_is_read_where_the_condition_is_known(start: int, live: int, read: list[str]) -> None:
     assert _reads(start, live) == read
+
+
+def test_spans_are_of_numbers_that_an_index_may_be() -> None:
+    """A power squares its base 31 times, taken or not: of one that is known the squares had a milliard bits, which took a minute."""
+    text = """
+      func.func @main(%x: tensor<7x3xi32>) -> tensor<7x3xi32> {
+        %two = stablehlo.constant dense<2> : tensor<7x3xi32>
+        %0 = stablehlo.power %two, %x : tensor<7x3xi32>
+        return %0 : tensor<7x3xi32>
+      }"""
+    x = np.arange(21, dtype=np.int32).reshape(7, 3)
+    began = time.process_time()
+    found = hloom.compile(text)(x)
+    assert time.process_time() - began < 20
+    np.testing.assert_array_equal(found, 2**x)

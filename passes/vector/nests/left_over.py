@@ -78,6 +78,10 @@ def known_span(value: ir.Value, spans: Mapping[ir.Value, Span]) -> Span | None:
     return spans.get(value) if number is None else (number, number)
 
 
+_MOST = 1 << 63
+"""No index is larger. A power squares its base again and again, whether or not the result is taken."""
+
+
 def span_of(op: ir.Operation, a: Span | None, b: Span | None) -> Span | None:
     """Where what an op makes of two numbers lies; a truth from 0 to 1."""
     if a is None or b is None or _is_bitwise(op):
@@ -90,7 +94,7 @@ def span_of(op: ir.Operation, a: Span | None, b: Span | None) -> Span | None:
     if op.name not in _WAYS:
         return None
     ends = [_WAYS[op.name](x, y) for x in a for y in b]
-    return min(ends), max(ends)
+    return (min(ends), max(ends)) if max(map(abs, ends)) < _MOST else None
 
 
 def _divided(name: str, a: Span, divisor: int) -> Span:
