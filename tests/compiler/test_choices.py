@@ -1,8 +1,12 @@
 """Which steps of a body are evaluated where conditions on indices are known (passes/vector/nests/choices.py)."""
 
+import time
+
+import numpy as np
 import pytest
 from torch_mlir import ir
 
+import hloom
 from hloom.dialects.context import make_context
 from hloom.passes.common.linear_index import LinearIndex
 from hloom.passes.vector.nests.choices import chosen_sides
@@ -58,7 +62,7 @@ def test_one_side_is_read_where_the_condition_is_known(start: int, live: int, re
 
 
 def test_spans_are_of_numbers_that_an_index_may_be() -> None:
-    """A power squares its base 31 times, taken or not: of one that is known the squares had a milliard bits, which took a minute."""
+    """A power squares its base 31 times, taken or not: of one that is known the squares had 2^31 bits, which took a minute."""
     text = """
       func.func @main(%x: tensor<7x3xi32>) -> tensor<7x3xi32> {
         %two = stablehlo.constant dense<2> : tensor<7x3xi32>
